@@ -9,6 +9,7 @@
 #include "tracker/cpython/code_names.h"
 #include "tracker/cpython/frames.h"
 #include "tracker/cpython/layout.h"
+#include "tracker/cpython/thread_storage.h"
 
 // Symbols that an interpreter exports, also when it is stripped; null if there is no interpreter.
 // They are not arrays, because the compiler would assume that an array's address is not null.
@@ -45,6 +46,7 @@ struct Exports {
 // Set before any stack is walked for Python frames.
 Exports g_exports;
 RunningPython g_python;
+ThreadStorage g_storage;
 
 uintptr_t AddressOf(const void* data) { return reinterpret_cast<uintptr_t>(data); }
 
@@ -76,6 +78,11 @@ Exports Loaded(void* library, FindSymbol find) {
 
 // Returns the calling thread's state, which each thread knows from 3.12 on.
 uintptr_t OwnThread(const RunningPython&) { return AddressOf(g_exports.running_thread()); }
+
+// The same for an interpreter that was loaded late: a thread without its storage has no state.
+uintptr_t OwnThreadIfStored(const RunningPython& python) {
+  return HasThreadStorage(g_storage) ? OwnThread(python) : 0;
+}
 
 // Before 3.12 the process has one current thread state: that of the thread which holds the lock.
 // It is the calling thread's if it is also the state that this thread stores for itself.  A thread
@@ -123,7 +130,17 @@ bool IsKnown(const Exports& exports) {
          exports.own_thread != nullptr && exports.running_thread != nullptr;
 }
 
-const char* Attach(const Exports& exports) {
+using CurrentThread = uintptr_t (*)(const RunningPython& python);
+
+// Null if a thread cannot be asked in a signal handler.
+CurrentThread FindCurrentThread(const Exports& exports, uint32_t version, bool is_loaded_late) {
+  if (version < 0x030c0000) return ThreadThatHoldsTheLock;
+  if (!is_loaded_late) return OwnThread;
+  const bool is_known = FindThreadStorage(exports.runtime, exports.running_thread, &g_storage);
+  return is_known ? OwnThreadIfStored : nullptr;
+}
+
+const char* Attach(const Exports& exports, bool is_loaded_late) {
   Layout layout;
   if (IsEarlier(exports)) return FindLayout({}, &layout);
   if (!IsKnown(exports)) return nullptr;
@@ -131,12 +148,14 @@ const char* Attach(const Exports& exports) {
   const char* const why_not = FindLayout(
       {version, exports.runtime, exports.code_type, exports.str_type, exports.bytes_type}, &layout);
   if (why_not != nullptr) return why_not;
+  const CurrentThread current_thread = FindCurrentThread(exports, version, is_loaded_late);
+  if (current_thread == nullptr) return "the C library keeps thread-local storage in another way";
   g_exports = exports;
   g_python.layout = layout;
   g_python.code_type = AddressOf(exports.code_type);
   g_python.str_type = AddressOf(exports.str_type);
   g_python.bytes_type = AddressOf(exports.bytes_type);
-  g_python.current_thread = version < 0x030c0000 ? ThreadThatHoldsTheLock : OwnThread;
+  g_python.current_thread = current_thread;
   g_python.watch_code = WatchCode;
   const bool has_room = internal::RegisterInterpreter(
       {sizeof(internal::Interpreter), &g_python, BeginWalk, NextFrame, DescribeCode, nullptr});
@@ -147,10 +166,10 @@ const char* Attach(const Exports& exports) {
 
 bool IsPythonLinked() { return HasTypes(Linked()); }
 bool IsEarlierPython() { return IsEarlier(Linked()); }
-const char* AttachPython() { return Attach(Linked()); }
+const char* AttachPython() { return Attach(Linked(), false); }
 
 const char* AttachLoadedPython(void* library, FindSymbol find) {
-  return Attach(Loaded(library, find));
+  return Attach(Loaded(library, find), true);
 }
 
 }  // namespace allomon::cpython
