@@ -13,6 +13,7 @@
 #include "tracker/formats/source_table.h"
 #include "tracker/profile/record/thread_profile.h"
 #include "tracker/profile/sources/shared_signal.h"
+#include "tracker/profile/sources/tick_return.h"
 
 #ifndef sigev_notify_thread_id
 #define sigev_notify_thread_id _sigev_un._tid
@@ -33,6 +34,8 @@ int g_signal = 0;
 // One start may store it while late signals of earlier timers arrive.  Release and acquire: a
 // signal sees the data that the start has prepared.
 std::atomic<TickHandler> g_handler{nullptr};
+// From then on timers do not run; their threads' time is charged where they end.
+std::atomic<bool> g_return_is_refused{false};
 
 uint64_t Nanoseconds(const timespec& time) {
   return static_cast<uint64_t>(time.tv_sec) * 1'000'000'000 + static_cast<uint64_t>(time.tv_nsec);
@@ -89,6 +92,7 @@ bool Arm(ThreadTimer& timer, pid_t thread_id, uint32_t hz) {
   event.sigev_value.sival_ptr = &timer;
   event.sigev_notify_thread_id = thread_id;
   if (timer_create(timer.clock, &event, &timer.timer) != 0) return false;
+  if (g_return_is_refused.load(std::memory_order_relaxed)) return true;
   itimerspec period = {};
   period.it_interval.tv_sec = hz == 1 ? 1 : 0;
   period.it_interval.tv_nsec = hz == 1 ? 0 : 1'000'000'000 / hz;
@@ -107,6 +111,18 @@ void UnblockSignal() {
 }
 
 }  // namespace
+
+void OnTickReturnRefused() {
+  ThreadTimer* const timer = thread_profile.timer;
+  const itimerspec never = {};
+  if (timer != nullptr) timer_settime(timer->timer, 0, &never, nullptr);
+  if (g_return_is_refused.exchange(true, std::memory_order_relaxed)) return;
+  constexpr char kLine[] =
+      "allomon: a filter of system calls (seccomp) refuses rt_sigreturn, so no thread is "
+      "interrupted "
+      "from here on: its time goes to where it was last seen\n";
+  [[maybe_unused]] const ssize_t written = write(STDERR_FILENO, kLine, sizeof(kLine) - 1);
+}
 
 pid_t ThisThread() { return static_cast<pid_t>(syscall(SYS_gettid)); }
 
@@ -149,7 +165,7 @@ bool ClaimTimerSignal(TickHandler handler) {
     action.sa_sigaction = OnSignal;
     action.sa_flags = SA_SIGINFO | SA_RESTART | SA_ONSTACK;
     sigemptyset(&action.sa_mask);
-    if (sigaction(signal, &action, nullptr) != 0) continue;
+    if (!SetTickAction(signal, action)) continue;
     g_signal = signal;
     ShareSignal(signal);
     return true;

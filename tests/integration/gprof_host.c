@@ -1,0 +1,37 @@
+// A host that is built with -pg: gprof's timer sends it SIGPROF.  It uses a second in `work` and
+// half of one in `rest`, of processor time: for gprof_test.py.
+#include <stdio.h>
+#include <time.h>
+
+static double Seconds(void) {
+  struct timespec now;
+  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
+  return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+}
+
+volatile unsigned long sink;
+
+// Each is called often, so that mcount is interrupted as well.
+__attribute__((noinline)) void Add(unsigned long i) { sink += i * i; }
+
+__attribute__((noinline)) void Work(double end) {
+  while (Seconds() < end) {
+    for (unsigned long i = 0; i < 100000; ++i) {
+      Add(i);
+      for (int k = 0; k < 20; ++k) sink ^= i + (unsigned long)k;
+    }
+  }
+}
+
+__attribute__((noinline)) void Rest(double end) {
+  while (Seconds() < end) {
+    for (unsigned long i = 0; i < 100000; ++i) sink += i;
+  }
+}
+
+int main(void) {
+  Work(Seconds() + 1.0);
+  Rest(Seconds() + 0.5);
+  puts("fine");
+  return 0;
+}
