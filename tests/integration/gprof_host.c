@@ -1,5 +1,5 @@
-// A host that is built with -pg: gprof's timer sends it SIGPROF.  It uses a second in `work` and
-// half of one in `rest`, of processor time: for gprof_test.py.
+// A host that is built with -pg: gprof's timer sends it SIGPROF.  It uses half a second of
+// processor time in Work, and a quarter in Rest: for gprof_test.py.
 #include <stdio.h>
 #include <time.h>
 
@@ -11,14 +11,14 @@ static double Seconds(void) {
 
 volatile unsigned long sink;
 
-// Each is called often, so that mcount is interrupted as well.
+// Called so often that mcount is interrupted as well, and seldom enough for it to take little.
 __attribute__((noinline)) void Add(unsigned long i) { sink += i * i; }
 
 __attribute__((noinline)) void Work(double end) {
   while (Seconds() < end) {
-    for (unsigned long i = 0; i < 100000; ++i) {
+    for (unsigned long i = 0; i < 10000; ++i) {
       Add(i);
-      for (int k = 0; k < 20; ++k) sink ^= i + (unsigned long)k;
+      for (int k = 0; k < 200; ++k) sink ^= i + (unsigned long)k;
     }
   }
 }
@@ -30,8 +30,8 @@ __attribute__((noinline)) void Rest(double end) {
 }
 
 int main(void) {
-  Work(Seconds() + 1.0);
-  Rest(Seconds() + 0.5);
+  Work(Seconds() + 0.5);
+  Rest(Seconds() + 0.25);
   puts("fine");
   return 0;
 }

@@ -165,6 +165,10 @@ bool ClaimTimerSignal(TickHandler handler) {
     action.sa_sigaction = OnSignal;
     action.sa_flags = SA_SIGINFO | SA_RESTART | SA_ONSTACK;
     sigemptyset(&action.sa_mask);
+    // The kernel delivers a tick before a process's SIGPROF that is due as well, as gprof's is:
+    // that would find our handler running, and take it for the program's place.
+    sigaddset(&action.sa_mask, SIGPROF);
+    sigaddset(&action.sa_mask, SIGVTALRM);
     if (!SetTickAction(signal, action)) continue;
     g_signal = signal;
     ShareSignal(signal);
