@@ -107,6 +107,19 @@ TEST(Reader, DamageIsNamed) {
             std::string::npos);
 }
 
+TEST(Reader, SizesAddUpToLessThanAnyMemory) {
+  TestGraph graph = Small();
+  graph.nodes[2].self_bytes = uint64_t{1} << 61;
+  graph.nodes[3].self_bytes = uint64_t{1} << 61;
+  EXPECT_EQ(ErrorOf(TextOf(graph)), "none");
+  for (const uint64_t bytes : {(uint64_t{1} << 61) + 1, uint64_t{7} << 61, UINT64_MAX}) {
+    graph.nodes[3].self_bytes = bytes;
+    for (const bool edges : {true, false}) {
+      EXPECT_NE(ErrorOf(TextOf(graph), edges).find("larger than any memory"), std::string::npos);
+    }
+  }
+}
+
 // Damaged bytes are either refused, or describe a graph that all algorithms can walk.
 void ExpectSafe(const std::string& text) {
   for (const bool edges : {true, false}) {

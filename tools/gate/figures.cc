@@ -139,7 +139,7 @@ absl::StatusOr<std::vector<Figures>> ReadEntries(const Json& entries, Profile* p
 
 // 2 and not 2.0, so that a baseline reads well.
 Json Number(double value) {
-  if (std::abs(value) > 1e15) return value;
+  if (!(std::abs(value) <= 1e15)) return value;
   const auto whole = static_cast<int64_t>(value);
   return static_cast<double>(whole) == value ? Json(whole) : Json(value);
 }

@@ -17,6 +17,8 @@ namespace allomon::snapshot {
 namespace {
 
 constexpr size_t kMostFields = 64;
+// Of all nodes together, so that no sum of sizes, and no difference of two, overflows.
+constexpr uint64_t kMostBytes = uint64_t{1} << 62;
 
 // How a table calls the nodes of a type; nullptr: by their names.
 const char* ClassOfType(const std::string& type) {
@@ -108,11 +110,16 @@ class Reader {
     Reserve(&to.node_class, meta_->node_count, node.fields);
     if (options_.edges) Reserve(&to.first_edge, meta_->node_count, node.fields);
     uint64_t edges = 0;
+    uint64_t all_bytes = 0;
     const bool read = ReadGroups(node.fields, [&](const auto& group) {
       if (to.n_nodes() == meta_->node_count) return in_.Fail("more nodes than node_count");
       if (group[node.type] >= node.types.size()) return in_.Fail("an unknown type of node");
       if (group[node.name] >= kNone) return in_.Fail("a string that is not there");
       if (group[node.edge_count] > meta_->edge_count) return in_.Fail("more edges than edge_count");
+      if (group[node.self_size] > kMostBytes - all_bytes) {
+        return in_.Fail("the nodes are larger than any memory (self_size)");
+      }
+      all_bytes += group[node.self_size];
       to.node_name.push_back(static_cast<uint32_t>(group[node.name]));
       to.node_id.push_back(group[node.id]);
       to.self_bytes.push_back(group[node.self_size]);

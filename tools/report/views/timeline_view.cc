@@ -52,7 +52,7 @@ class Plot {
 
   int ColumnOf(double seconds) const {
     if (!(end_ > 0) || !std::isfinite(seconds)) return 0;
-    return std::clamp(static_cast<int>(seconds / end_ * columns_), 0, columns_ - 1);
+    return static_cast<int>(std::clamp(seconds / end_ * columns_, 0.0, columns_ - 1.0));
   }
 
   // The most that was live in each column; where no point fell, what was live before.
@@ -90,7 +90,7 @@ class Plot {
 
   // A column of anything is visible in the lowest line.
   std::string Step(double most, int line) const {
-    const double share = highest_ > 0 ? most / highest_ : 0;
+    const double share = highest_ > 0 ? std::clamp(most / highest_, 0.0, 1.0) : 0;
     int eighths = static_cast<int>(std::lround(share * kLines * kEighths));
     if (most > 0) eighths = std::max(eighths, 1);
     eighths = std::clamp(eighths - line * kEighths, 0, kEighths);
