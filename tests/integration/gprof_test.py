@@ -19,7 +19,7 @@ LEAST = 50
 
 class Gprof(Case):
     def gprof_samples(self):
-        """Those that lie in the program's own code (gmon_out.h)."""
+        """Those that lie in the program's own code: of gmon.out's first record, a histogram."""
         with open(self.path("gmon.out"), "rb") as file:
             data = file.read()
         self.assertEqual((data[:4], data[20]), (b"gmon", 0))

@@ -4,6 +4,9 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "tracker/base/lazy_pages.h"
+#include "tracker/base/sys/raw_calls.h"
+
 namespace allomon::internal {
 namespace {
 
@@ -13,9 +16,14 @@ size_t RoundUpToPages(size_t size_bytes) {
 }
 
 void* MapPages(size_t size_bytes) {
-  void* pages = mmap(nullptr, size_bytes, PROT_READ | PROT_WRITE,
-                     MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-  return pages == MAP_FAILED ? nullptr : pages;
+  void* const pages =
+      MapLazyPages(nullptr, size_bytes, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1);
+  return sys::IsAddress(pages) ? pages : nullptr;
+}
+
+bool UnmapPages(void* pages, size_t size_bytes) {
+  ForgetLazyPages(pages, size_bytes);
+  return munmap(pages, size_bytes) == 0;
 }
 
 constexpr size_t kHugePageBytes = size_t{2} << 20;
@@ -26,8 +34,8 @@ void* MapAligned(size_t size_bytes) {
   char* const mapped = static_cast<char*>(MapPages(size_bytes + kHugePageBytes));
   if (mapped == nullptr) return nullptr;
   const size_t before = -reinterpret_cast<uintptr_t>(mapped) % kHugePageBytes;
-  if (before != 0) munmap(mapped, before);
-  munmap(mapped + before + size_bytes, kHugePageBytes - before);
+  if (before != 0) UnmapPages(mapped, before);
+  UnmapPages(mapped + before + size_bytes, kHugePageBytes - before);
   return mapped + before;
 }
 
@@ -64,7 +72,7 @@ void* OwnMemory::MapWithinBudget(size_t size_bytes, void* (*map)(size_t)) {
 
 void OwnMemory::Unmap(void* pages, size_t size_bytes) {
   const size_t rounded = RoundUpToPages(size_bytes);
-  if (munmap(pages, rounded) == 0) mapped_bytes_.fetch_sub(rounded, std::memory_order_relaxed);
+  if (UnmapPages(pages, rounded)) mapped_bytes_.fetch_sub(rounded, std::memory_order_relaxed);
 }
 
 // Release pairs with the acquire in At().  The pages of a thread that loses a race stay untouched.

@@ -9,6 +9,7 @@
 #include <cstring>
 
 #include "tracker/base/check.h"
+#include "tracker/base/lazy_pages.h"
 #include "tracker/base/sys/raw_calls.h"
 #include "tracker/base/waiting.h"
 #include "tracker/recording/bus_errors.h"
@@ -164,7 +165,7 @@ const char* SegmentFile::Join(int fd) {
 }
 
 const char* SegmentFile::Map(int fd) {
-  void* const pages = sys::Mmap(nullptr, limit_bytes_, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+  void* const pages = internal::MapLazyPages(nullptr, limit_bytes_, MAP_SHARED, fd);
   if (!sys::IsAddress(pages)) {
     return "there are no addresses to map it; set a smaller ALLOMON_RECORD_LIMIT";
   }
@@ -235,6 +236,7 @@ void SegmentFile::Close() {
   if (base_ == nullptr) return;
   if (is_named_) UnwatchBusErrors(base_);
   if (is_named_ && fresh_path_.text[0] != '\0') sys::Unlink(fresh_path_.text);
+  internal::ForgetLazyPages(base_, limit_bytes_);
   sys::Munmap(base_, limit_bytes_);
   base_ = nullptr;
   harm_ = &kNoHarm;

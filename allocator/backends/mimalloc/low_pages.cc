@@ -4,10 +4,13 @@
 #include <sys/mman.h>
 
 #include <atomic>
+#include <cerrno>
 #include <cstdint>
 #include <cstring>
 
 #include "mimalloc_version.h"
+#include "tracker/base/lazy_pages.h"
+#include "tracker/base/sys/raw_calls.h"
 
 namespace allomon::backend {
 namespace {
@@ -41,5 +44,11 @@ void* allomon_map_low(void* address, size_t size_bytes, int protection, int flag
   if (MI_MALLOC_VERSION >= 300 && address == nullptr) {
     address = allomon::backend::NextWish(size_bytes);
   }
-  return mmap(address, size_bytes, protection, flags, descriptor, offset);
+  if (protection != (PROT_READ | PROT_WRITE) || (flags & MAP_FIXED) != 0 || offset != 0) {
+    return mmap(address, size_bytes, protection, flags, descriptor, offset);
+  }
+  void* const pages = allomon::internal::MapPagesOnFault(address, size_bytes, flags, descriptor);
+  if (allomon::internal::sys::IsAddress(pages)) return pages;
+  errno = -static_cast<int>(reinterpret_cast<intptr_t>(pages));
+  return MAP_FAILED;
 }

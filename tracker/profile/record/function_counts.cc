@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "tracker/base/lazy_pages.h"
+#include "tracker/base/sys/raw_calls.h"
 #include "tracker/callstack/managed_functions.h"
 #include "tracker/formats/source_table.h"
 #include "tracker/profile/record/recording.h"
@@ -70,9 +72,9 @@ void ThreadCounts::Resume() {
 }
 
 ThreadCounts* ThreadCounts::Map(uint32_t functions) {
-  void* pages = mmap(nullptr, SizeBytes(functions), PROT_READ | PROT_WRITE,
-                     MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-  if (pages == MAP_FAILED) return nullptr;
+  void* pages =
+      MapLazyPages(nullptr, SizeBytes(functions), MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1);
+  if (!sys::IsAddress(pages)) return nullptr;
   // Zero bytes are valid counts, so no constructor runs: it would touch every page.
   ThreadCounts* counts = static_cast<ThreadCounts*>(pages);
   counts->functions = functions;

@@ -9,6 +9,8 @@
 #include <mutex>
 
 #include "tracker/base/address_space.h"
+#include "tracker/base/lazy_pages.h"
+#include "tracker/base/sys/raw_calls.h"
 #include "tracker/callstack/managed_functions.h"
 #include "tracker/profile/record/busy_scope.h"
 #include "tracker/profile/record/count_source.h"
@@ -43,9 +45,9 @@ void MapStacks(ThreadProfile& thread) {
   const size_t allowed_bytes = AddressSpacePartBytes(kAddressSpaceParts);
   for (size_t entries = kMostEntries; entries >= kFewestEntries; entries /= 16) {
     if (entries > kFewestEntries && entries * kEntryBytes > allowed_bytes) continue;
-    void* pages = mmap(nullptr, entries * kEntryBytes, PROT_READ | PROT_WRITE,
-                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    if (pages == MAP_FAILED) continue;
+    void* pages = MapLazyPages(nullptr, entries * kEntryBytes,
+                               MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1);
+    if (!sys::IsAddress(pages)) continue;
     thread.top = thread.bottom = static_cast<ShadowEntry*>(pages);
     thread.limit = thread.bottom + entries - 1;
     *thread.bottom = kBottom;
@@ -64,6 +66,7 @@ void UnmapStacks(ThreadProfile& thread) {
   open_scopes.limit.store(nullptr, std::memory_order_relaxed);
   thread.top = thread.limit = thread.bottom = nullptr;
   open_scopes.first = open_scopes.top = open_scopes.end = nullptr;
+  ForgetLazyPages(bottom, entries * kEntryBytes);
   munmap(bottom, entries * kEntryBytes);
 }
 

@@ -1,0 +1,131 @@
+// mlockall, in front of the C library's: tables of ours, and memory that the allocator has in
+// reserve, are locked as they are touched, not made resident (tracker/base/lazy_pages.h).
+//
+// All mappings are first locked on fault; then those that are not ours, and parts of them, are made
+// resident one by one.  What may be mapped meanwhile is locked as the kernel does it.
+#include <dlfcn.h>
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdint>
+#include <cstring>
+#include <string_view>
+
+#include "allocator/host/malloc_owner.h"
+#include "tracker/base/errno_keeper.h"
+#include "tracker/base/lazy_pages.h"
+#include "tracker/base/sys/raw_calls.h"
+
+// A static executable may lack dlsym().
+extern "C" void* dlsym(void* handle, const char* name) noexcept __attribute__((weak));
+
+namespace allomon::internal {
+namespace {
+
+constexpr int kOnFault = 4;  // MCL_ONFAULT
+
+using Mlockall = int (*)(int);
+
+Mlockall Next() {
+  static const Mlockall next =
+      dlsym == nullptr ? nullptr : reinterpret_cast<Mlockall>(dlsym(RTLD_NEXT, "mlockall"));
+  return next;
+}
+
+// Where the backend has its segments (backends/mimalloc/low_pages.h), and where sampled blocks and
+// the writing reserve lie (high_reservation.cc).  Neither the kernel nor libraries put mappings
+// there.
+constexpr AddressPart kHeaps[] = {{uintptr_t{2} << 40, uintptr_t{32} << 40},
+                                  {uintptr_t{64} << 40, uintptr_t{85} << 40}};
+
+AddressPart FirstOnFault(uintptr_t begin, uintptr_t end) {
+  AddressPart first = FirstLazyPart(begin, end);
+  for (const AddressPart& heap : kHeaps) {
+    const uintptr_t from = std::max(heap.begin, begin);
+    if (from < heap.end && from < first.begin) first = {from, std::min(heap.end, end)};
+  }
+  return first;
+}
+
+void MakeResident(uintptr_t begin, uintptr_t end) {
+  while (begin < end) {
+    const AddressPart lazy = FirstOnFault(begin, end);
+    if (begin < lazy.begin) sys::SystemCall(SYS_mlock, begin, lazy.begin - begin);
+    begin = lazy.end;
+  }
+}
+
+// Hexadecimal; stops at another character, which is left out.
+uintptr_t TakeAddress(std::string_view* text) {
+  uintptr_t value = 0;
+  size_t i = 0;
+  for (; i < text->size(); ++i) {
+    const char c = (*text)[i];
+    const bool is_digit = c >= '0' && c <= '9';
+    if (!is_digit && (c < 'a' || c > 'f')) break;
+    value = value * 16 + static_cast<uintptr_t>(is_digit ? c - '0' : c - 'a' + 10);
+  }
+  text->remove_prefix(i < text->size() ? i + 1 : i);
+  return value;
+}
+
+// A line of /proc/self/maps.  Mappings without access have nothing to make resident.
+void MakeLineResident(std::string_view line) {
+  const uintptr_t begin = TakeAddress(&line);
+  const uintptr_t end = TakeAddress(&line);
+  if (line.substr(0, 3) != "---") MakeResident(begin, end);
+}
+
+// False: there is no list.
+bool MakeOthersResident() {
+  const int fd = sys::Open("/proc/self/maps", O_RDONLY | O_CLOEXEC, 0);
+  if (fd < 0) return false;
+  char text[8192];
+  size_t length = 0;
+  ssize_t got;
+  while ((got = sys::Read(fd, text + length, sizeof(text) - length)) > 0) {
+    length += static_cast<size_t>(got);
+    size_t done = 0;
+    while (const void* newline = memchr(text + done, '\n', length - done)) {
+      const size_t end = static_cast<size_t>(static_cast<const char*>(newline) - text);
+      MakeLineResident({text + done, end - done});
+      done = end + 1;
+    }
+    if (done == 0 && length == sizeof(text)) break;  // no line is that long
+    memmove(text, text + done, length - done);
+    length -= done;
+  }
+  sys::Close(fd);
+  return got == 0;
+}
+
+int LockAll(int flags) {
+  if ((flags & MCL_CURRENT) == 0 || (flags & kOnFault) != 0) return Next()(flags);
+  // A kernel before 4.4 does not know the flag.
+  if (Next()(flags | kOnFault) != 0) return Next()(flags);
+  const ErrnoKeeper keeper;
+  if (!MakeOthersResident()) return Next()(flags);
+  if ((flags & MCL_FUTURE) != 0) Next()(MCL_FUTURE);
+  return 0;
+}
+
+}  // namespace
+}  // namespace allomon::internal
+
+extern "C" __attribute__((visibility("default"), used)) int mlockall(int flags) {
+  using namespace allomon::internal;  // NOLINT
+  if (Next() == nullptr) {
+    errno = ENOSYS;
+    return -1;
+  }
+  if (StandsAside()) return Next()(flags);
+  const int result = LockAll(flags);
+  if (result == 0) {
+    later_pages_are_locked.store((flags & (MCL_FUTURE | kOnFault)) == MCL_FUTURE,
+                                 std::memory_order_relaxed);
+  }
+  return result;
+}
