@@ -6,6 +6,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <mutex>
 
 #include "tracker/base/address_space.h"
@@ -40,20 +41,65 @@ pthread_key_t g_exit_key;
 std::once_flag g_exit_key_once;
 bool g_has_exit_key = false;
 
+// Stacks of the largest size that ended threads have left: a short thread would pay as much for a
+// mapping of its own, and for its end, as for the rest of its life with us.  Their addresses are
+// less than what 8 threads take.  Taken and given by an exchange, so a fork loses none but what is
+// on its way.
+constexpr size_t kMostSpares = 8;
+std::atomic<void*> g_spares[kMostSpares];
+
+void* TakeSpare() {
+  for (std::atomic<void*>& spare : g_spares) {
+    if (spare.load(std::memory_order_relaxed) == nullptr) continue;
+    if (void* const pages = spare.exchange(nullptr, std::memory_order_acquire)) return pages;
+  }
+  return nullptr;
+}
+
+// A host with a limit of addresses gets them back.
+bool GiveSpare(void* pages) {
+  if (AddressSpacePartBytes(1) != SIZE_MAX) return false;
+  for (std::atomic<void*>& spare : g_spares) {
+    void* none = nullptr;
+    if (spare.load(std::memory_order_relaxed) == nullptr &&
+        spare.compare_exchange_strong(none, pages, std::memory_order_release,
+                                      std::memory_order_relaxed)) {
+      return true;
+    }
+  }
+  return false;
+}
+
+void UseStacks(ThreadProfile& thread, void* pages, size_t entries) {
+  thread.top = thread.bottom = static_cast<ShadowEntry*>(pages);
+  thread.limit = thread.bottom + entries - 1;
+  *thread.bottom = kBottom;
+  open_scopes.first = open_scopes.top = reinterpret_cast<ScopeEntry*>(thread.limit + 1);
+  open_scopes.end = open_scopes.first + entries;
+}
+
 // Maps the shadow stack, followed by room for as many scopes.
 void MapStacks(ThreadProfile& thread) {
+  if (void* const spare = TakeSpare()) return UseStacks(thread, spare, kMostEntries);
   const size_t allowed_bytes = AddressSpacePartBytes(kAddressSpaceParts);
   for (size_t entries = kMostEntries; entries >= kFewestEntries; entries /= 16) {
     if (entries > kFewestEntries && entries * kEntryBytes > allowed_bytes) continue;
     void* pages = MapLazyPages(nullptr, entries * kEntryBytes,
                                MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1);
-    if (!sys::IsAddress(pages)) continue;
-    thread.top = thread.bottom = static_cast<ShadowEntry*>(pages);
-    thread.limit = thread.bottom + entries - 1;
-    *thread.bottom = kBottom;
-    open_scopes.first = open_scopes.top = reinterpret_cast<ScopeEntry*>(thread.limit + 1);
-    open_scopes.end = open_scopes.first + entries;
-    return;
+    if (sys::IsAddress(pages)) return UseStacks(thread, pages, entries);
+  }
+}
+
+// What lies beyond the first page of each stack is given back, if the thread came as far.
+void GiveBackPages(ShadowEntry* bottom, size_t entries) {
+  constexpr size_t kPageBytes = 4096;
+  char* const scopes = reinterpret_cast<char*>(bottom + entries);
+  const ShadowEntry& last_of_page = bottom[kPageBytes / sizeof(ShadowEntry) - 1];
+  const ScopeEntry& first_scope = *reinterpret_cast<const ScopeEntry*>(scopes);
+  char* const rest = reinterpret_cast<char*>(bottom) + kPageBytes;
+  char* const end = scopes + entries * sizeof(ScopeEntry);
+  if (last_of_page.frame != 0 || first_scope.frame != 0) {
+    sys::Madvise(rest, static_cast<size_t>(end - rest), MADV_DONTNEED);
   }
 }
 
@@ -66,6 +112,10 @@ void UnmapStacks(ThreadProfile& thread) {
   open_scopes.limit.store(nullptr, std::memory_order_relaxed);
   thread.top = thread.limit = thread.bottom = nullptr;
   open_scopes.first = open_scopes.top = open_scopes.end = nullptr;
+  if (entries == kMostEntries) {
+    GiveBackPages(bottom, entries);
+    if (GiveSpare(bottom)) return;
+  }
   ForgetLazyPages(bottom, entries * kEntryBytes);
   munmap(bottom, entries * kEntryBytes);
 }
@@ -84,12 +134,12 @@ void FindMainStack(ThreadProfile& thread) {
 
 // The C library puts the thread's own data, to which pthread_self() points, at the stack's end.
 void FindStack(ThreadProfile& thread, size_t stack_bytes) {
-  if (syscall(SYS_gettid) == syscall(SYS_getpid)) return FindMainStack(thread);
   if (stack_bytes != 0) {
     thread.stack_low = static_cast<uintptr_t>(pthread_self()) - stack_bytes;
     thread.stack_bytes = stack_bytes;
     return;
   }
+  if (syscall(SYS_gettid) == syscall(SYS_getpid)) return FindMainStack(thread);
   pthread_attr_t attributes;
   if (pthread_getattr_np(pthread_self(), &attributes) != 0) return;
   void* low = nullptr;
