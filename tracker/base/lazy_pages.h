@@ -1,8 +1,8 @@
 // Mappings of ours that are mostly never touched, in a host that locks its memory.
 //
 // mlockall(2) makes every page of the process resident, of tables too that are mapped as large as
-// they may ever become.  So the library stands in front of it (allocator/mlockall_override.cc), and
-// locks these pages as they are touched.
+// they may ever become.  So the library stands in front of it
+// (allocator/overrides/mlockall_override.cc), and locks these pages as they are touched.
 //
 // No allocation, no lock, async-signal-safe; errno is left alone.
 #ifndef ALLOMON_TRACKER_BASE_LAZY_PAGES_H_
