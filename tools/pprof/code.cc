@@ -12,7 +12,8 @@ using heap::Line;
 using heap::Location;
 using heap::Mapping;
 
-// Of a number that a hostile file may have made negative, or larger than any source file.
+// Clamps a line number, which a hostile file may have made negative, or larger than any source
+// file.
 uint32_t LineNumber(uint64_t number) {
   return static_cast<uint32_t>(std::clamp<int64_t>(static_cast<int64_t>(number), 0, INT32_MAX));
 }
@@ -54,7 +55,7 @@ bool CodeDecoder::ReadMapping(std::string_view message) {
   return source_.Spend(2 * sizeof mapping);
 }
 
-// Ids of what a location refers to are kept until all has been read.
+// Keeps the ids that a location refers to, until the whole file has been read.
 bool CodeDecoder::ReadLocation(std::string_view message) {
   Numbers numbers;
   Location location;
@@ -93,7 +94,7 @@ bool CodeDecoder::ReadFunction(std::string_view message) {
   return source_.Spend(2 * sizeof function);
 }
 
-// Ids become places.
+// Replaces ids by indices.
 bool CodeDecoder::Link() {
   size_t next_line = 0;
   for (size_t i = 0; i < profile_.locations.size(); ++i) {

@@ -10,17 +10,17 @@
 
 namespace allomon::pprof {
 
-// Decodes what the stacks of a profile consist of: locations, functions and mappings.
+// Decodes the code that the stacks of a profile refer to: locations, functions and mappings.
 class CodeDecoder {
  public:
   CodeDecoder(Source* source, heap::HeapProfile* profile) : source_(*source), profile_(*profile) {}
 
   bool Read();
 
-  // The place of a location; kNone if there is none of that id.
+  // The index of the location with this id; kNone if the file has no such id.
   uint32_t FindLocation(uint64_t id) const { return location_ids_.Find(id); }
 
-  // Puts mappings into the order of their ids: in the file the program's comes first.
+  // Puts mappings into the order of their ids: a file puts the program's first.
   void SortMappings();
 
  private:
@@ -38,7 +38,7 @@ class CodeDecoder {
   IdTable location_ids_;
   IdTable function_ids_;
   std::vector<uint64_t> location_mappings_;  // ids, by location
-  std::vector<uint64_t> line_functions_;     // ids, of the lines of all locations
+  std::vector<uint64_t> line_functions_;     // ids, one for each line of all locations, in order
 };
 
 }  // namespace allomon::pprof

@@ -21,7 +21,7 @@ constexpr double kNanosPerSecond = 1e9;
 constexpr size_t kMaxNotes = 100;
 constexpr size_t kMaxNoteBytes = 1000;
 
-// What a file has once.
+// The fields that a file has once.
 struct Head {
   std::vector<ValueType> types;
   ValueType period_type;
@@ -88,8 +88,8 @@ void AddNote(std::string note, HeapProfile* profile) {
   if (profile->notes.size() < kMaxNotes) profile->notes.push_back(std::move(note));
 }
 
-// Other samplers try bytes, as Go's runtime does: one of `period` is hit on the average, and a
-// block with a hit is sampled.
+// Other samplers sample bytes, as Go's runtime does: they hit one byte of `period` on the average,
+// and sample a block with a hit.
 void SetRate(const Head& head, HeapProfile* profile) {
   const auto period = static_cast<int64_t>(head.numbers[kPeriod]);
   if (head.period_type.unit != "bytes" || period < 1 || !profile->has_blocks) return;
@@ -99,7 +99,7 @@ void SetRate(const Head& head, HeapProfile* profile) {
           profile);
 }
 
-// Of a profile of another's make.  Others try no header words.
+// Completes a profile that another tool made.  Such tools do not sample header words.
 void SetForeign(const Head& head, const std::vector<std::string>& left_out, HeapProfile* profile) {
   for (Sample& sample : profile->samples) sample.has_header = false;
   for (std::string_view comment : head.comments) {
@@ -127,7 +127,7 @@ bool IsLastFunctionUsedOnce(const HeapProfile& profile) {
   return uses == 1;
 }
 
-// Takes away the frame that samples without any have in files.
+// Removes the frame that stands in files for an empty stack.
 void RemoveNoStack(HeapProfile* profile) {
   if (!IsNoStack(*profile) || !IsLastFunctionUsedOnce(*profile)) return;
   const auto no_stack = static_cast<uint32_t>(profile->locations.size() - 1);
@@ -172,9 +172,9 @@ bool Decode(Source* source, HeapProfile* profile) {
 
 }  // namespace
 
-// Files begin with the type of a sample's first value, those of Go's runtime with that of the
-// period: a message of one or two small numbers.  A writer that knows no order may begin with the
-// strings, the first of which is empty.
+// Files begin with the type of a sample's first value, and those of Go's runtime with the type of
+// the period: a message of one or two small numbers.  A writer that keeps no order may begin with
+// the strings, the first of which is empty.
 bool LooksLikePprof(std::string_view first_bytes) {
   if (first_bytes.substr(0, 2) == std::string_view("2\0", 2)) return true;
   return first_bytes.size() >= 3 && (first_bytes[0] == '\n' || first_bytes[0] == 'Z') &&

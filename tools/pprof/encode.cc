@@ -24,7 +24,8 @@ using heap::Sample;
 constexpr double kWordBytes = 8;
 constexpr double kNanosPerSecond = 1e9;
 
-// What is known of the code of a mapping, so that `go tool pprof` does not look for names again.
+// The facts that the profile has on the code of a mapping.  With them `go tool pprof` does not look
+// for names again.
 struct Known {
   bool functions = false;
   bool files = false;
@@ -55,7 +56,8 @@ class Encoder {
   }
 
  private:
-  // A message is written to the scratch string, for its length comes before it.
+  // Messages are written to the scratch string first, because a message's length precedes it in the
+  // file.
   WireWriter Begin() {
     message_.clear();
     return WireWriter(&message_);
@@ -129,7 +131,7 @@ class Encoder {
     for (const Label& label : sample.labels) AddLabel(label.key, label.value, writer);
   }
 
-  // Of each mapping.
+  // Returns the facts on each mapping.
   std::vector<Known> FindKnown() const {
     std::vector<Known> known(profile_.mappings.size());
     for (const Location& location : profile_.locations) {
@@ -146,7 +148,8 @@ class Encoder {
     return known;
   }
 
-  // The program's comes first, which is what `go tool pprof` takes the profile to be of.
+  // Writes the program's mapping first, because `go tool pprof` names the profile after the first
+  // one.
   void AddMappings() {
     const std::vector<Known> known = FindKnown();
     size_t first = 0;
@@ -198,14 +201,15 @@ class Encoder {
     WireWriter writer = Begin();
     writer.Number(kFunctionId, ++functions_);
     writer.Number(kFunctionName, strings_.Add(function.name));
-    // Of a name that is given for both, `go tool pprof` drops arguments.
+    // `go tool pprof` drops the arguments of a name that both fields have.
     writer.Number(kFunctionLinkerName, strings_.Add(function.linker_name));
     writer.Number(kFunctionFile, strings_.Add(function.file));
     writer.Number(kFunctionStartLine, function.start_line);
     End(kFunction);
   }
 
-  // The frame of samples without any, which `go tool pprof` would leave out.
+  // Adds a frame that stands for an empty stack, because `go tool pprof` leaves out samples without
+  // frames.
   void AddNoStack() {
     Location location;
     location.lines.push_back({static_cast<uint32_t>(profile_.functions.size()), 0});

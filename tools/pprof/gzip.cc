@@ -15,7 +15,7 @@ constexpr int kLevel = 3;
 constexpr int kMemoryLevel = 9;
 constexpr size_t kBufferBytes = size_t{1} << 18;
 
-// zlib counts in 32 bits, and takes what it reads for writable.
+// zlib counts in 32 bits, and its input pointer is not const.
 void Feed(std::string_view* bytes, z_stream* stream) {
   const size_t size = std::min<size_t>(bytes->size(), INT_MAX);
   stream->next_in = reinterpret_cast<Bytef*>(const_cast<char*>(bytes->data()));
@@ -76,7 +76,7 @@ bool IsPadding(std::string_view bytes) {
   return std::all_of(bytes.begin(), bytes.end(), [](char c) { return c == 0; });
 }
 
-// Takes one member off the front of `file`.
+// Decompresses one member and removes it from the front of `file`.
 absl::Status InflateMember(size_t max_bytes, Inflater* inflater, Output* output,
                            std::string_view* file, std::string* contents) {
   for (;;) {

@@ -1,7 +1,7 @@
-// Compressed files: gzip, by zlib.
+// Compresses and decompresses gzip files, by zlib.
 //
-// Functions of their arguments.  An error is one line without the file's name, which the caller
-// puts before it.
+// All are functions of their arguments.  An error is one line without the file's name, which the
+// caller puts before it.
 #ifndef ALLOMON_TOOLS_PPROF_GZIP_H_
 #define ALLOMON_TOOLS_PPROF_GZIP_H_
 
@@ -14,17 +14,17 @@
 
 namespace allomon::pprof {
 
-// A file that is larger, or that gets larger, is refused.
+// Larger files, and files whose contents get larger, are refused.
 inline constexpr size_t kMaxFileBytes = size_t{2} << 30;
 
-// The same bytes give the same file: it has neither a name nor a time.
+// The same bytes give the same file, because it stores neither a name nor a time.
 std::string Gzip(std::string_view bytes);
 
 bool IsGzip(std::string_view first_bytes);
 
-// The contents of all members.  Holds at most `max_bytes` of them, and a small buffer.  Fails if
-// there is more, if the file ends within a member, or if a checksum differs.  Zeros behind the last
-// member are padding.
+// Returns the contents of all members.  Holds at most `max_bytes` of them, and a small buffer.
+// Fails if the contents are larger, if the file ends within a member, or if a checksum differs.
+// Zeros after the last member are padding.
 absl::StatusOr<std::string> Gunzip(std::string_view file, size_t max_bytes = kMaxFileBytes);
 
 }  // namespace allomon::pprof

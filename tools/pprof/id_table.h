@@ -10,13 +10,13 @@
 
 namespace allomon::pprof {
 
-// The places of what a file refers to by ids.  An id may be any number but 0; most files count
-// from 1.
+// Maps the ids of a file to indices.  An id may be any number but 0; most files count from 1.
 class IdTable {
  public:
   void Add(uint64_t id) { places_.emplace_back(id, static_cast<uint32_t>(places_.size())); }
 
-  // Before the first Find.  False if an id is 0 or stands for two.
+  // Callers call it once, before the first Find.  False if an id is 0, or if two entries have the
+  // same.
   bool Finish() {
     std::sort(places_.begin(), places_.end());
     const auto is_same = [](const auto& a, const auto& b) { return a.first == b.first; };
@@ -24,7 +24,7 @@ class IdTable {
            std::adjacent_find(places_.begin(), places_.end(), is_same) == places_.end();
   }
 
-  // In the order of Add, from 0.  kNone if there is none of that id.
+  // Returns the index of the id, in the order of Add, from 0; kNone if the file has no such id.
   uint32_t Find(uint64_t id) const {
     if (id - 1 < places_.size() && places_[id - 1].first == id) return places_[id - 1].second;
     const auto found = std::lower_bound(places_.begin(), places_.end(), std::pair{id, 0u});
@@ -33,7 +33,7 @@ class IdTable {
 
   size_t size() const { return places_.size(); }
 
-  // By ascending id: the place of each.
+  // Pairs of id and index, by ascending id.
   const std::vector<std::pair<uint64_t, uint32_t>>& places() const { return places_; }
 
  private:

@@ -1,5 +1,5 @@
-// The lines of a pprof file that carry what pprof has no place for.  README.md documents them, one
-// by one.
+// The lines of a pprof file that carry facts for which pprof has no field.  README.md documents
+// each.
 #ifndef ALLOMON_TOOLS_PPROF_OWN_LINES_H_
 #define ALLOMON_TOOLS_PPROF_OWN_LINES_H_
 
@@ -12,8 +12,8 @@
 
 namespace allomon::pprof {
 
-// How each kind of line begins.  The first kind is a comment; the others are strings that nothing
-// refers to, since `go tool pprof` prints all comments above every table.
+// The beginning of each kind of line.  The first kind is a comment; the others are strings to which
+// nothing refers, because `go tool pprof` prints all comments above every table.
 inline constexpr std::string_view kProfileLine = "allomon-profile ";
 inline constexpr std::string_view kRunLine = "allomon-run ";
 inline constexpr std::string_view kThreadLine = "allomon-thread ";
@@ -23,33 +23,33 @@ inline constexpr std::string_view kAgesLine = "allomon-ages ";
 
 inline constexpr int kLinesVersion = 1;
 
-// The function of the only frame of samples that have none.
+// The function in the only frame of samples with an empty stack.
 inline constexpr std::string_view kNoStack = "[no stack]";
 
-// For people, then the profile line.
+// Returns a summary for people, then the profile line.
 std::vector<std::string> CommentsOf(const heap::HeapProfile& profile);
 
-// All other lines.
+// Returns all lines that are not comments.
 std::vector<std::string> StringsOf(const heap::HeapProfile& profile);
 
 bool IsOwnLine(std::string_view text);
 
-// Reads the lines of a file, which may be anything: one that is damaged is left out.
+// Reads the lines of a file.  The file may be anything: damaged lines are left out.
 class OwnLines {
  public:
-  // Both must outlive it.
+  // Callers keep both vectors alive as long as this object.
   OwnLines(const std::vector<std::string_view>& comments,
            const std::vector<std::string_view>& strings)
       : comments_(comments), strings_(strings) {}
 
-  // Fills all but the samples and what these refer to.
+  // Fills the whole profile except samples, stacks and code.
   void ReadProfile(heap::HeapProfile* profile);
 
-  // Whether the file is of Allomon's make, and of this version.
+  // True if this version of Allomon wrote the file.
   bool is_ours() const { return profile_lines_ > 0; }
 
-  // Adds to the samples what is known of single ones.  They must be those that were written: what
-  // another tool has merged, cut or sorted has no lifetimes, and a note says so.
+  // Adds lifetimes and other facts to single samples.  The samples must be those that were written:
+  // if another tool has merged, cut or sorted them, they get no lifetimes, and a note says so.
   void ReadSamples(heap::HeapProfile* profile) const;
 
  private:
@@ -61,10 +61,10 @@ class OwnLines {
   uint64_t fingerprint_ = 0;
 };
 
-// Of a value that is written as an integer; 0 for what is none.
+// Rounds a value for an integer field; 0 for NaN.
 int64_t Rounded(double value);
 
-// Tells the samples of one profile from those of another.
+// A hash that tells the samples of one profile from those of another.
 uint64_t Fingerprint(const heap::HeapProfile& profile);
 
 }  // namespace allomon::pprof

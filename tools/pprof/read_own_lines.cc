@@ -18,14 +18,15 @@ using heap::Sample;
 using heap::Thread;
 using Json = nlohmann::json;
 
-constexpr size_t kMaxJsonBytes = size_t{4} << 20;  // of a line: what it is read to is much larger
+constexpr size_t kMaxJsonBytes = size_t{4} << 20;  // limit of a line: the parsed JSON is much
+                                                   // larger
 constexpr size_t kMaxNotes = 100;
 constexpr size_t kMaxPoints = 1 << 16;
 
-// Null if it is damaged.
+// Returns null for damaged text.
 Json Parse(std::string_view text) {
   if (text.size() > kMaxJsonBytes) return Json();
-  Json json = Json::parse(text, nullptr, false);  // a discarded one where it is none
+  Json json = Json::parse(text, nullptr, false);  // a discarded value if the text is no JSON
   return json.is_discarded() ? Json() : json;
 }
 
@@ -93,14 +94,14 @@ void ReadTimeline(const Json& numbers, HeapProfile* profile) {
   }
 }
 
-// The integers of one line, without copying them.
+// Reads the integers of one line, without copying them.
 class List {
  public:
   explicit List(std::string_view text) : rest_(text) {
     if (!rest_.empty() && rest_.front() == '[') rest_.remove_prefix(1);
   }
 
-  // False at the end, and at what is no integer of 0 or more.
+  // False at the end, and at text that is no integer of 0 or more.
   bool Next(uint64_t* number) {
     const char* end = rest_.data() + rest_.size();
     const auto result = std::from_chars(rest_.data(), end, *number);
@@ -129,7 +130,7 @@ bool NextCell(List* list, AgeCell* cell) {
   return true;
 }
 
-// Does not believe `count`, for which nothing is reserved.
+// `count` comes from the file, so nothing is reserved for it.
 bool NextCells(uint64_t count, List* list, std::vector<AgeCell>* cells) {
   for (uint64_t i = 0; i < count; ++i) {
     AgeCell cell;
@@ -147,7 +148,7 @@ bool ReadAgesOfOne(List* list, std::vector<Sample>* samples) {
          NextCells(ages, list, &(*samples)[sample].ages);
 }
 
-// Calls `read` with what follows `head` in each line that begins so.
+// Calls `read` with the rest of each line that begins with `head`.
 template <typename Read>
 void ForEach(std::string_view head, const std::vector<std::string_view>& lines, Read read) {
   for (std::string_view line : lines) {

@@ -16,7 +16,7 @@ struct MetricNames {
   std::string_view bytes;
 };
 
-// By Metric.
+// The names in pprof files, indexed by Metric.
 constexpr std::array<MetricNames, heap::kMetrics> kNames = {{
     {"alloc_objects", "alloc_space"},
     {"inuse_objects", "inuse_space"},
@@ -26,7 +26,7 @@ constexpr std::array<MetricNames, heap::kMetrics> kNames = {{
     {"died_young_objects", "died_young_space"},
 }};
 
-// Of types that others name otherwise.
+// A sample type that another tool names differently.
 struct OtherName {
   std::string_view name;
   Metric metric;
@@ -63,7 +63,7 @@ constexpr Unit kUnits[] = {
     {"mb", kKib* kKib},
 };
 
-// 0 for what is no amount of memory.
+// The bytes in a unit; 0 if the unit measures no memory.
 double BytesOf(std::string_view unit) {
   for (const Unit& known : kUnits) {
     if (unit == known.name) return known.bytes;
@@ -83,12 +83,12 @@ bool FindMetric(std::string_view name, Metric* metric) {
   return false;
 }
 
-// What a type that has bytes and a name of its own may mean.
+// Guesses the metric of a type that is counted in bytes and has an unknown name.
 Metric GuessMetric(std::string_view name) {
   return name.find("alloc") == std::string_view::npos ? Metric::kLive : Metric::kAllocated;
 }
 
-// The columns that were found so far, one for blocks and one for bytes of each metric.
+// The columns found so far: at most one for blocks and one for bytes of each metric.
 class Found {
  public:
   bool Add(const Column& column) {
@@ -101,7 +101,7 @@ class Found {
 
   bool HasBytes(Metric metric) const { return taken_[2 * static_cast<size_t>(metric)]; }
 
-  // Blocks of a metric whose bytes are not known say nothing.
+  // Leaves out the blocks of a metric without bytes, since reports need bytes.
   std::vector<Column> Columns() const {
     std::vector<Column> columns;
     for (const Column& column : columns_) {
@@ -130,7 +130,7 @@ bool AddGuess(const ValueType& type, size_t value, Found* found) {
   return scale > 0 && found->Add({value, GuessMetric(type.name), false, scale});
 }
 
-// Of a name that may be anything.
+// A printable form of a name from a file, which may be anything.
 std::string Shown(std::string_view name) { return Printable(name.substr(0, 40), Charset::kUtf8); }
 
 std::string Join(const std::vector<ValueType>& types) {

@@ -1,4 +1,5 @@
-// What the values of a pprof sample are: Allomon's sample types, and those of others.
+// Maps the values of a pprof sample to metrics, for Allomon's sample types and those of other
+// tools.
 #ifndef ALLOMON_TOOLS_PPROF_SAMPLE_TYPES_H_
 #define ALLOMON_TOOLS_PPROF_SAMPLE_TYPES_H_
 
@@ -17,21 +18,21 @@ struct ValueType {
   std::string_view unit;
 };
 
-// Where a value of a sample belongs.
+// Says which metric a value of a sample belongs to.
 struct Column {
-  size_t value = 0;  // its place among the sample's values
+  size_t value = 0;  // index among the sample's values
   heap::Metric metric = heap::Metric::kAllocated;
   bool is_blocks = false;
   double scale = 1;  // bytes per unit
 };
 
-// Those that EncodePprof writes, in order: of each metric that the profile has.  Without one it is
-// what lives.
+// Returns the columns that EncodePprof writes, in order: those of each metric that the profile has.
+// A profile without metrics gets the columns of live memory.
 std::vector<Column> ColumnsToWrite(const heap::HeapProfile& profile);
 ValueType TypeOf(const Column& column);
 
-// Those of a file that are understood.  `left_out` gets the names of the others.  Fails where none
-// counts bytes.
+// Returns the columns of a file that are understood.  `left_out` gets the names of the others.
+// Fails if no column counts bytes.
 absl::StatusOr<std::vector<Column>> ColumnsToRead(const std::vector<ValueType>& types,
                                                   std::vector<std::string>* left_out);
 

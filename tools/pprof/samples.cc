@@ -84,7 +84,7 @@ bool SampleDecoder::SetAmounts(Sample* sample) {
   return true;
 }
 
-// A label has a string or a number.
+// A label has either a string or a number.
 bool SampleDecoder::ReadLabel(std::string_view message, Sample* sample) {
   Numbers numbers;
   if (!source_.ReadMessage(message, "a label", &numbers)) return false;

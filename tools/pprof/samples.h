@@ -14,11 +14,11 @@
 
 namespace allomon::pprof {
 
-// Decodes samples, after the code that they refer to.
+// Decodes samples.  The code that they refer to must have been decoded before.
 class SampleDecoder {
  public:
-  // `values` is how many each sample has.  Labels of threads that the profile has already stand for
-  // these; if it has none, it gets those that samples are labelled with.
+  // `values` is the number of values of each sample.  Thread labels refer to the threads that the
+  // profile already has; a profile without threads gets one for each label.
   SampleDecoder(size_t values, std::vector<Column> columns, const CodeDecoder& code, Source* source,
                 heap::HeapProfile* profile);
 
@@ -41,8 +41,8 @@ class SampleDecoder {
   Source& source_;
   heap::HeapProfile& profile_;
   const bool are_threads_known_;
-  std::unordered_map<std::string, uint32_t> threads_;  // places, by label
-  std::vector<uint64_t> ids_;                          // of the sample that is being read
+  std::unordered_map<std::string, uint32_t> threads_;  // index of the thread, by label
+  std::vector<uint64_t> ids_;                          // locations of the sample being read
   std::vector<uint64_t> values_;
 };
 

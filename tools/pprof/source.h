@@ -14,7 +14,7 @@
 
 namespace allomon::pprof {
 
-// The numbers of a message by field; 0 for those that it has not.
+// The numeric fields of a message; 0 for fields that it does not have.
 class Numbers {
  public:
   static constexpr uint32_t kFields = 16;
@@ -28,10 +28,11 @@ class Numbers {
   std::array<uint64_t, kFields> numbers_ = {};
 };
 
-// A file that is being decoded: its fields, its strings, and what may still be read of it.
+// A file that is being decoded: its fields, its strings, and the memory that decoding may still
+// take.
 //
-// A function that returns false has failed, for which status() has the line.  Only the first
-// failure counts, so that callers need not look before their end.
+// A function that returns false has failed, and status() has the error line.  Only the first
+// failure counts, so callers may look once, at their end.
 class Source {
  public:
   Source(std::string_view file, size_t max_bytes)
@@ -39,20 +40,20 @@ class Source {
 
   const absl::Status& status() const { return status_; }
   bool Fail(std::string line);
-  // With a line that says what is damaged.
+  // Fails with a line that names the damaged part, `what`.
   bool Damaged(const char* what);
 
-  // Counts memory that what is decoded takes.  Fails where it is too much.
+  // Counts memory that the decoded profile takes.  Fails if it exceeds the limit.
   bool Spend(size_t bytes);
 
   bool ReadStrings();
   const std::vector<std::string_view>& strings() const { return strings_; }
 
-  // One of the file's strings; "" and a failure if there is none of that number.
+  // Returns one of the file's strings; "" and a failure if the number is out of range.
   std::string_view Text(uint64_t number);
   bool CopyText(uint64_t number, std::string* text);
 
-  // Calls `read`, which returns false to end it, for each field of the file.
+  // Calls `read` for each field of the file, until `read` returns false.
   template <typename Read>
   bool ForEachField(Read read) {
     WireReader reader(file_);
@@ -62,8 +63,8 @@ class Source {
     return !reader.failed() || Damaged("cut short, or no profile");
   }
 
-  // Reads a message, `what` in failures.  Of a number that comes twice the last one counts.  Calls
-  // `read`, which returns false for what is damaged, for each field.
+  // Reads a message, which failures call `what`.  If a numeric field comes twice, the last one
+  // counts.  Calls `read` for each field; it returns false for damaged fields.
   template <typename Read>
   bool ReadMessage(std::string_view message, const char* what, Numbers* numbers, Read read) {
     WireReader reader(message);

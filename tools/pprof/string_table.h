@@ -10,15 +10,15 @@
 
 namespace allomon::pprof {
 
-// The strings of a profile that is being written, each once, in the order of their first use.  The
-// first is "".
+// The strings of a profile that is being written, each once, in the order of first use.  The first
+// is "".
 class StringTable {
  public:
   StringTable() { Add(""); }
 
-  // The number of `text`, which must outlive the table.
+  // Returns the index of `text`, which must outlive the table.
   uint64_t Add(std::string_view text);
-  // The same for a text that is gone before.
+  // The same for a text that does not outlive the table.
   uint64_t AddCopy(std::string text);
 
   const std::vector<std::string_view>& strings() const { return strings_; }

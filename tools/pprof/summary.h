@@ -8,7 +8,8 @@
 
 namespace allomon::pprof {
 
-// A few lines for people, without control characters: what was recorded, and how.
+// Returns a few lines for people, without control characters: the recorded program, and how it was
+// sampled.
 std::vector<std::string> SummaryOf(const heap::HeapProfile& profile);
 
 }  // namespace allomon::pprof

@@ -8,8 +8,8 @@
 
 namespace allomon::pprof {
 
-// What samples of each thread are labelled with: its name, with its id where others have that name,
-// so that no two are the same.
+// Returns the label for the samples of each thread: its name, with its id if other threads have
+// that name, so that labels are unique.
 std::vector<std::string> ThreadLabels(const std::vector<heap::Thread>& threads);
 
 }  // namespace allomon::pprof

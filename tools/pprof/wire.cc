@@ -80,7 +80,7 @@ bool WireReader::ReadValue(uint32_t wire_type) {
       is_bytes_ = true;
       return Skip(size);
     }
-    default:  // groups, which profile.proto has none of
+    default:  // groups, which profile.proto does not use
       return Fail();
   }
 }

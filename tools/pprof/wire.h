@@ -1,7 +1,6 @@
-// The wire format of protocol buffers: as much of it as profile.proto needs.
+// Reads and writes the wire format of protocol buffers: as much of it as profile.proto needs.
 //
-// Nothing is shared between objects; a reader refers to the bytes that it was given, which must
-// outlive it.
+// Objects share nothing; a reader refers to the bytes that it was given, which must outlive it.
 #ifndef ALLOMON_TOOLS_PPROF_WIRE_H_
 #define ALLOMON_TOOLS_PPROF_WIRE_H_
 
@@ -18,13 +17,13 @@ class WireWriter {
  public:
   explicit WireWriter(std::string* out) : out_(out) {}
 
-  // Leaves out 0, which is what a reader takes an absent number for.
+  // Writes nothing for 0, because readers take an absent number for 0.
   void Number(uint32_t field, uint64_t value);
   void Signed(uint32_t field, int64_t value) { Number(field, static_cast<uint64_t>(value)); }
-  // A string, or a message that has been written to a string of its own.
+  // Appends a string, or a message that has been written to a string of its own.
   void Bytes(uint32_t field, std::string_view bytes);
 
-  // The elements of a packed field: its tag and its length in bytes come first.
+  // Writes the tag of a packed field and its length in bytes.  The caller writes the elements next.
   void BeginPacked(uint32_t field, size_t bytes);
   void Varint(uint64_t value);
 
@@ -32,26 +31,26 @@ class WireWriter {
   std::string* out_;
 };
 
-// Of a number as a varint: 1 to 10 bytes.
+// The size of a number as a varint: 1 to 10 bytes.
 size_t VarintSize(uint64_t value);
 
-// Goes over the fields of a message, whose bytes may be anything.
+// Iterates over the fields of a message, whose bytes may be anything.
 class WireReader {
  public:
   explicit WireReader(std::string_view bytes) : rest_(bytes) {}
 
-  // False at the end, and where the bytes are no field: see failed().
+  // Goes to the next field.  False at the end, and at bytes that are no field: see failed().
   bool Next();
-  // Whether the bytes end within a field, or are none.
+  // True if the message ends within a field, or has bytes that are no field.
   bool failed() const { return failed_; }
 
-  // Of the field that Next() has found.
+  // The number of the field that Next() has found.
   uint32_t field() const { return field_; }
   bool is_bytes() const { return is_bytes_; }
   uint64_t number() const { return number_; }        // 0 for bytes
   std::string_view bytes() const { return bytes_; }  // empty for numbers
 
-  // Appends the field's numbers, of which it has one, or some that are packed.  False if they are
+  // Appends the numbers of the field: a single one, or several that are packed.  False if they are
   // damaged.
   bool AppendNumbers(std::vector<uint64_t>* numbers) const;
 
@@ -68,7 +67,7 @@ class WireReader {
   bool failed_ = false;
 };
 
-// Takes a varint off the front of `bytes`.  False if there is none.
+// Removes a varint from the front of `bytes`.  False if the bytes do not begin with one.
 bool TakeVarint(std::string_view* bytes, uint64_t* value);
 
 }  // namespace allomon::pprof

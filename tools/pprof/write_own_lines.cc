@@ -20,7 +20,7 @@ using heap::Thread;
 using heap::TimelinePoint;
 using OrderedJson = nlohmann::ordered_json;
 
-constexpr size_t kLineBytes = 4000;  // after which a list goes on in another line
+constexpr size_t kLineBytes = 4000;  // a list continues on another line after so many bytes
 constexpr size_t kPointsOfLine = 64;
 
 std::string Line(std::string_view head, const OrderedJson& json) {
@@ -86,7 +86,7 @@ void AddTimeline(const std::vector<TimelinePoint>& timeline, std::vector<std::st
   }
 }
 
-// A list of integers over some lines, each a list that can be read by itself.
+// Writes a list of integers over several lines.  Each line is a list that can be read by itself.
 class ListLines {
  public:
   ListLines(std::string_view head, std::vector<std::string>* lines) : head_(head), lines_(lines) {}
