@@ -31,7 +31,7 @@ bool IsFunction(const GElf_Sym& symbol) {
          symbol.st_value != 0;
 }
 
-// Tables of debug files have the versions of symbols in the names: "memcpy@@GLIBC_2.14".
+// Symbol tables of debug files have versions in the names: "memcpy@@GLIBC_2.14".
 std::string WithoutVersion(const std::string& whole) { return whole.substr(0, whole.find('@')); }
 
 template <typename Visit>
@@ -73,7 +73,7 @@ Dwfl_Module* Report(Dwfl* session, const std::string& path) {
 }  // namespace
 
 std::unique_ptr<CodeFile> CodeFile::Open(const std::string& path, const std::string& debug_folder) {
-  // To open a pipe would wait for its writer.
+  // Rejects pipes first: opening one would wait for its writer.
   struct stat status = {};
   if (stat(path.c_str(), &status) != 0 || !S_ISREG(status.st_mode)) return nullptr;
   Dwfl* const session = BeginLocalSession(debug_folder);

@@ -1,4 +1,4 @@
-// A file with code, and its debug file: names, lines and inlined calls for its addresses.
+// Reads a code file and its debug file: names, lines and inlined calls at its addresses.
 #ifndef ALLOMON_TOOLS_SYMBOLS_CODE_FILE_H_
 #define ALLOMON_TOOLS_SYMBOLS_CODE_FILE_H_
 
@@ -18,11 +18,11 @@ namespace allomon {
 
 struct CodeFrame {
   std::string name;  // demangled; "<file name>+0x<start>" without a symbol
-  std::string file;  // of the source; "" if not known, then `line` is 0
+  std::string file;  // source file; "" if not known, then `line` is 0
   int line = 0;
-  bool named = false;  // whether the name comes from a symbol or a debug file
-  std::string symbol;  // the linker's name; empty if not known
-  int start_line = 0;  // where the function is declared; 0 if not known
+  bool named = false;  // true if the name comes from a symbol or a debug file
+  std::string symbol;  // the linker's name; "" if not known
+  int start_line = 0;  // line of the function's declaration; 0 if not known
 };
 
 // A function of a symbol table.
@@ -33,8 +33,8 @@ struct CodeSymbol {
   bool is_local = false;
 };
 
-// Addresses are those of the file, without load bias.  Not thread safe.  Cost: opening reads
-// headers; the first question, the debug file's index; see inlined_frames.h.
+// Reads one file of code.  Addresses are those of the file, without load bias.  Not thread safe.
+// Cost: opening reads headers; the first query reads the debug file's index; see inlined_frames.h.
 class CodeFile {
  public:
   // nullptr if the file is gone, or is no regular ELF file.  `debug_folder` as in debug_search.h.
@@ -43,30 +43,30 @@ class CodeFile {
   CodeFile(const CodeFile&) = delete;
   CodeFile& operator=(const CodeFile&) = delete;
 
-  // In lower-case hexadecimal, or empty.
+  // In lower-case hexadecimal; empty if the file has no build id.
   std::string BuildId() const;
 
-  // Of the file that was opened.
+  // The identity of the file that was opened.
   const FileIdentity& identity() const { return identity_; }
 
-  // The extent of its executable sections; both 0 if it has none.
+  // The address range of the executable sections; both ends are 0 if the file has no code.
   uint64_t CodeBegin() const;
   uint64_t CodeEnd() const;
 
-  // The address of the byte of the file.  False if it is not loaded.
+  // Finds the address of a byte of the file.  False if that byte is not loaded.
   bool AddressOfOffset(uint64_t file_offset, uint64_t* address) const;
 
-  // The part of the file that is loaded as code.  False if there is none, or more than one.
+  // Finds the segment of the file that is loaded as code.  False unless there is exactly one.
   bool CodeSegment(uint64_t* file_offset, uint64_t* address, uint64_t* bytes) const;
 
-  // The frames at `address`, innermost inlined call first; at least one.  The code of its function
-  // starts at `start`.
+  // Returns the frames at `address`, innermost inlined call first; at least one.  `start` is the
+  // address where the function's code begins.
   std::vector<CodeFrame> At(uint64_t address, uint64_t start) const;
 
-  // All functions of the symbol tables: the file's own and its debug file's.
+  // Returns all functions of two symbol tables: the file's own and its debug file's.
   std::vector<CodeSymbol> Symbols() const;
 
-  // What the unwind table says of functions, with or without names.
+  // Returns the code ranges in the unwind table, which has functions with and without names.
   std::vector<UnwindRange> Ranges() const { return UnwindRangesOf(module_); }
 
  private:

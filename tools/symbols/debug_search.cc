@@ -18,7 +18,7 @@ std::string Variable(const char* name) {
   return value == nullptr ? "" : value;
 }
 
-// Where the client of debuginfod(8) keeps what it downloaded.
+// The folder where the client of debuginfod(8) keeps its downloads.
 std::string CacheFolder() {
   const std::string chosen = Variable("DEBUGINFOD_CACHE_PATH");
   if (!chosen.empty()) return chosen;
@@ -36,7 +36,7 @@ std::string HexOf(const unsigned char* bytes, int count) {
   return text;
 }
 
-// The client leaves an empty file where a server had nothing.
+// Rejects empty files: the client leaves one for each file that the servers did not have.
 int OpenFilled(const std::string& path) {
   const int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC);
   struct stat file = {};
@@ -75,7 +75,7 @@ int FindDebugFile(Dwfl_Module* module, void** data, const char* name, Dwarf_Addr
   return fd;
 }
 
-// libdwfl's own path, with one more folder.
+// Returns libdwfl's default path, with one more folder.
 char* SearchPath(const std::string& folder) {
   const std::string path = ":.debug:/usr/lib/debug" + (folder.empty() ? "" : ":" + folder);
   return strdup(path.c_str());

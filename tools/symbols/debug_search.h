@@ -1,4 +1,4 @@
-// Where debug files are looked for: on this machine, never on another.
+// Finds debug files, on this machine only: never asks a server.
 #ifndef ALLOMON_TOOLS_SYMBOLS_DEBUG_SEARCH_H_
 #define ALLOMON_TOOLS_SYMBOLS_DEBUG_SEARCH_H_
 
@@ -21,8 +21,8 @@ struct DebugChoice {
 //   .gnu_debugdata of the file itself: names alone
 //   a debuginfod client's cache, if there is one: $DEBUGINFOD_CACHE_PATH, else
 //   debuginfod_client/ in $XDG_CACHE_HOME or ~/.cache
-// The program gives up asking servers: DEBUGINFOD_URLS is taken from its environment.  `folder` is
-// that of the whole program, the first time counts.  nullptr if there is no memory.
+// Removes DEBUGINFOD_URLS from the program's environment, so that libdwfl asks no server.  The
+// `folder` of the first call holds for the whole program.  nullptr if there is no memory.
 Dwfl* BeginLocalSession(const std::string& folder);
 
 }  // namespace allomon

@@ -1,6 +1,7 @@
 #include "tools/symbols/demangle.h"
 
-// libiberty's header would declare basename() as C does, which contradicts the C library's C++.
+// libiberty's header would declare basename() as C does, which contradicts the C++ declaration of
+// the C library.
 #define HAVE_DECL_BASENAME 1
 #include <libiberty/demangle.h>
 

@@ -5,10 +5,10 @@
 
 namespace allomon {
 
-// Demangles Rust's v0 names and D's, by GNU libiberty.  Any other name stays.
+// Demangles Rust's v0 names and D's names, by GNU libiberty.  Returns other names unchanged.
 std::string DemangledForeign(const std::string& name);
 
-// What a person reads for a symbol: ReadableName (tracker/names/readable_name.h), and the above.
+// The form of a symbol for people: ReadableName (tracker/names/readable_name.h), and the above.
 std::string Demangled(const std::string& symbol);
 
 }  // namespace allomon

@@ -29,7 +29,7 @@ std::optional<Section> FindFrames(Elf* elf) {
   return std::nullopt;
 }
 
-// How addresses are written in the entries of a CIE.
+// Returns the encoding of the addresses in the entries of a CIE.
 uint8_t EncodingOf(const Dwarf_CIE& cie) {
   const std::string_view letters = cie.augmentation == nullptr ? "" : cie.augmentation;
   if (letters.empty() || letters[0] != 'z') return DW_EH_PE_absptr;
@@ -38,7 +38,8 @@ uint8_t EncodingOf(const Dwarf_CIE& cie) {
     if (at >= cie.augmentation_data_size) break;
     const uint8_t value = cie.augmentation_data[at];
     if (letter == 'R') return value;
-    // The personality is an encoding and an address of four or eight bytes, L an encoding.
+    // 'P' (the personality) has an encoding and an address of four or eight bytes; 'L' has an
+    // encoding only.
     if (letter == 'P') at += (value & 0x0f) == DW_EH_PE_absptr ? 8 : 4;
     if (letter == 'P' || letter == 'L') ++at;
   }

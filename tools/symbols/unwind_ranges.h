@@ -8,14 +8,14 @@
 
 namespace allomon {
 
-// The extent of a piece of code that unwinds as one: a function, or a part of one.
+// The address range of code that unwinds as one piece: a function, or a part of one.
 struct UnwindRange {
-  uint64_t begin = 0;  // in the file, without load bias
+  uint64_t begin = 0;  // address in the file, without load bias
   uint64_t end = 0;
 };
 
-// Those in .eh_frame (Linux Standard Base, "Exception Frames"), in its order: what a stripped file
-// still says about its functions.  Entries in an encoding that linkers do not write are left out.
+// Returns the ranges in .eh_frame (Linux Standard Base, "Exception Frames"), in its order.  A
+// stripped file still has them.  Leaves out entries in an encoding that linkers do not write.
 std::vector<UnwindRange> UnwindRangesOf(Dwfl_Module* module);
 
 }  // namespace allomon
