@@ -46,7 +46,7 @@ heap::AgeCell LifetimeOf(const Process::Event& event) {
 heap::AgeCell AgeOf(const Process& process, const LiveBlock& block) {
   const Process::Row& row = process.rows[block.row - 1];
   uint8_t log2_bytes = heap::kUnknownLog2;
-  // The last thread's record is of many, which have no words.
+  // The last thread's record stands for many threads, and so has no number of words.
   if (block.thread != 0 && block.thread < kMostThreads) {
     const uint64_t now_bytes = process.threads[block.thread - 1].exact_words * kWordBytes;
     log2_bytes = Log2(Since(block.birth_bytes, now_bytes));

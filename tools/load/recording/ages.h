@@ -1,4 +1,4 @@
-// Ages of blocks, and the amounts that they stand for.
+// Ages of blocks, and the estimates that blocks stand for.
 #ifndef ALLOMON_TOOLS_LOAD_RECORDING_AGES_H_
 #define ALLOMON_TOOLS_LOAD_RECORDING_AGES_H_
 
@@ -12,19 +12,19 @@ namespace allomon::recording {
 
 heap::Amount AmountOf(const Sum& sum);
 
-// Whether the blocks of a row were tried by a word more than their bytes have.  The bytes of
-// managed blocks have the header word in them, and custom memory has none.
+// True if the sampler counted one word more than the bytes of the row's blocks.  The bytes of
+// managed blocks include the header word, and custom memory has no header.
 bool HasHeader(const Process::Row& row);
 
-// What one sampled block of the row counts for: itself, divided by the probability that it is
-// sampled.
+// Returns the estimate for one sampled block of the row: the block divided by its probability of
+// being sampled.
 heap::Amount WeightOf(uint64_t size_bytes, const Process::Row& row, double rate);
 
 heap::AgeCell LifetimeOf(const Process::Event& event);
-// How old a live block is when the recording is read.
+// Returns the age of a live block at the process's last sample or death.
 heap::AgeCell AgeOf(const Process& process, const LiveBlock& block);
 
-// Sorts the cells, and makes one of those of the same age.
+// Sorts the cells, and merges cells of the same age.
 void Merge(std::vector<heap::AgeCell>* cells);
 
 }  // namespace allomon::recording

@@ -9,7 +9,7 @@ namespace {
 
 constexpr uint64_t kAddressesPerProgress = 256;
 
-// Where functions of a file begin, by its unwind table: what stripped code is named after.
+// The starts of a file's functions in its unwind table, after which stripped code is named.
 class Starts {
  public:
   explicit Starts(std::vector<UnwindRange> ranges) : ranges_(std::move(ranges)) {
@@ -17,7 +17,7 @@ class Starts {
               [](const UnwindRange& a, const UnwindRange& b) { return a.begin < b.begin; });
   }
 
-  // The address itself if no function is known there.
+  // Returns the start of the function at `address`, or `address` if no function is known there.
   uint64_t Of(uint64_t address) const {
     const auto after = std::upper_bound(
         ranges_.begin(), ranges_.end(), address,
@@ -52,7 +52,7 @@ uint32_t CodeNames::AddFile(const CodeIdentity& code) {
     asked_.emplace_back();
     found_.emplace_back();
   }
-  // The earliest of its processes decides whether a file is older than they are.
+  // Keeps the earliest start of all processes: FindCode compares the file's change with it.
   CodeIdentity& known = files_[place->second];
   known.start_nanos = std::min(known.start_nanos, code.start_nanos);
   return place->second;

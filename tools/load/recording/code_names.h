@@ -1,5 +1,5 @@
-// Names of the code that recordings have addresses of.  First all addresses are asked for, then
-// each is looked up once, one file of code after the other: at most one is open.
+// Names of the code at the addresses in recordings.  Callers first ask for all addresses; then each
+// is looked up once.  Files of code are read one after the other: at most one is open.
 #ifndef ALLOMON_TOOLS_LOAD_RECORDING_CODE_NAMES_H_
 #define ALLOMON_TOOLS_LOAD_RECORDING_CODE_NAMES_H_
 
@@ -18,30 +18,31 @@ namespace allomon::recording {
 
 class CodeNames {
  public:
-  // A number for a file of code; equal ones have the same.
+  // Returns a number for a file of code; equal files have the same number.
   uint32_t AddFile(const CodeIdentity& code);
 
-  // An address in the file, without load bias; of a call, the byte before the return address.
+  // Asks for an address in the file, without load bias.  For a call it is the byte before the
+  // return address.
   void Ask(uint32_t file, uint64_t address) { asked_[file].push_back(address); }
 
-  // Cost: of each file that has addresses, reads the debug information of the units that they lie
-  // in.  Without a debug file names are those of symbols; of code that has neither,
-  // "<file name>+0x<start of the function>".
+  // Looks up the addresses.  Cost: reads from each file that has addresses the debug information of
+  // the units in which they lie.  Without a debug file names are those of symbols; code without
+  // symbols is named "<file name>+0x<start of the function>".
   //
-  // `progress`, if there is one, is called now and then with how many of all addresses are done.
+  // Calls `progress`, if there is one, now and then with the numbers of addresses done and of all.
   using Progress = std::function<void(uint64_t done, uint64_t all)>;
   void LookUp(const std::string& debug_folder, const Progress& progress = nullptr);
 
-  // Of an address that was asked for: innermost inlined call first.  Functions are those below.
-  // Empty before LookUp().
+  // Returns the frames at an address that was asked for, innermost inlined call first.  Their
+  // functions are indices of functions().  Empty before LookUp().
   const std::vector<heap::Line>& At(uint32_t file, uint64_t address) const;
 
   const std::vector<heap::Function>& functions() const { return functions_; }
-  // A number for a function that is in no file of code.
+  // Returns a number for a function that is in no file of code.
   uint32_t AddFunction(heap::Function function);
 
   const CodeIdentity& identity(uint32_t file) const { return files_[file]; }
-  // Why names of the file are missing; empty if they are not.
+  // A line that says why names of the file are missing; empty if they are not.
   const std::string& note(uint32_t file) const { return notes_[file]; }
 
  private:
@@ -55,7 +56,7 @@ class CodeNames {
   std::vector<std::string> notes_;
   std::map<CodeIdentity, uint32_t> file_of_;
   std::vector<std::vector<uint64_t>> asked_;  // by file
-  std::vector<std::vector<Lines>> found_;     // as `asked_`
+  std::vector<std::vector<Lines>> found_;     // parallel to `asked_`
   std::vector<heap::Function> functions_;
   std::map<std::tuple<std::string, std::string, std::string>, uint32_t> function_of_;
   Progress progress_;

@@ -7,7 +7,8 @@
 namespace allomon::recording {
 namespace {
 
-// The time of change, not that of modification: programs that replace files set the latter.
+// Compares the time of change, not that of modification, because programs that replace files may
+// set the latter.
 bool IsSame(const CodeFile& file, const CodeIdentity& code) {
   if (!code.build_id.empty()) return file.BuildId() == code.build_id;
   switch (code.file_known) {
@@ -36,7 +37,8 @@ FileKnown KnownOf(uint8_t value) {
                                                               : FileKnown::kNothing;
 }
 
-// Debuggers keep a file of the build id abcdef as .build-id/ab/cdef, and its names as cdef.debug.
+// Debuggers keep a file with the build id abcdef as .build-id/ab/cdef, and its debug file as
+// cdef.debug.
 std::unique_ptr<CodeFile> OpenByBuildId(const CodeIdentity& code, const std::string& debug_folder) {
   if (code.build_id.size() < 3) return nullptr;
   const std::string name =
@@ -81,7 +83,7 @@ FoundCode FindCode(const CodeIdentity& code, const std::string& debug_folder) {
   if (auto other = OpenByBuildId(code, debug_folder)) return {std::move(other), ""};
   const std::string by_address = "; its functions are named by their addresses";
   const std::string how = code.build_id.empty() ? "" : " (other build id)";
-  // The kernel's own code, for one, is in no file.
+  // Some code is in no file, as the kernel's own.
   if (code.path.find('/') == std::string::npos) return {nullptr, ""};
   if (is_there) return {nullptr, code.path + " has changed since" + how + by_address};
   return {nullptr, code.path + " is not there any more" + by_address};

@@ -5,10 +5,10 @@
 namespace allomon::recording {
 namespace {
 
-constexpr size_t kMostLabels = 64;                          // of a set
-constexpr size_t kMostLabelBytes = 4096;                    // of its text
-constexpr uint64_t kMostTextBytes = uint64_t{256} << 20;    // of all sets
-constexpr uint64_t kMostCopiedBytes = uint64_t{512} << 20;  // of all samples
+constexpr size_t kMostLabels = 64;                          // in a set
+constexpr size_t kMostLabelBytes = 4096;                    // in the text of a set
+constexpr uint64_t kMostTextBytes = uint64_t{256} << 20;    // in all sets
+constexpr uint64_t kMostCopiedBytes = uint64_t{512} << 20;  // in all samples
 
 std::string_view TakeUpToZero(std::string_view* rest) {
   const std::string_view text = rest->substr(0, rest->find('\0'));
@@ -33,7 +33,7 @@ uint64_t BytesOf(const std::vector<heap::Label>& labels) {
   return bytes;
 }
 
-// A label that answers for each key.
+// A label that stands for sets of labels that were dropped.
 constexpr char kOtherText[] = "(other)\0(other)";
 
 }  // namespace

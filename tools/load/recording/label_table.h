@@ -1,4 +1,4 @@
-// The sets of labels of several processes, each once.
+// The sets of labels of several processes, each stored once.
 #ifndef ALLOMON_TOOLS_LOAD_RECORDING_LABEL_TABLE_H_
 #define ALLOMON_TOOLS_LOAD_RECORDING_LABEL_TABLE_H_
 
@@ -15,12 +15,12 @@ namespace allomon::recording {
 
 class LabelTable {
  public:
-  // A number for the text of a row's labels; 0: none.  More texts than a recording can have are
-  // taken for one whose labels are not known.
+  // Returns a number for the text of a row's labels; 0 for the empty text.  When all texts together
+  // exceed kMostTextBytes, a new text gets the set "(other)".
   uint32_t Add(std::string_view text);
 
-  // A copy for a sample.  Where copies take more than kMostCopiedBytes, that of labels that are not
-  // known.
+  // Returns a copy of a set for a sample.  When all copies together exceed kMostCopiedBytes, it is
+  // a copy of "(other)".
   std::vector<heap::Label> CopyOf(uint32_t number);
   bool is_full() const { return is_full_; }
 

@@ -6,12 +6,13 @@
 namespace allomon::recording {
 namespace {
 
-// A hostile recording may name the same bytes again and again.
+// Limits the bytes of all names, because a hostile recording may refer to the same bytes again and
+// again.
 constexpr uint64_t kMostNameBytes = uint64_t{256} << 20;
 constexpr size_t kMostNamePart = 4096;
 constexpr uint32_t kMostLine = 1'000'000'000;
 
-// Up to the next tab, which is taken, too.
+// Removes the part up to the next tab, and the tab, and returns the part.
 std::string_view TakePart(std::string_view* rest) {
   const size_t tab = rest->find('\t');
   const std::string_view part = rest->substr(0, std::min(tab, kMostNamePart));
@@ -91,7 +92,7 @@ Locations::Place Locations::NamedPlace(std::string_view name_file_line) {
   return {kFunction, uint64_t{function} << 32 | line};
 }
 
-// Code that is in no module was made by the process.
+// Names code that is in no module: the process generated it.
 Locations::Place Locations::GeneratedPlace(const Process& process, uint64_t address) {
   if (!reads_perf_maps_) return {kNoFile, address};
   if (!perf_map_) {
@@ -122,7 +123,8 @@ void Locations::Store(heap::HeapProfile* profile) const {
   for (const auto& [file, mapped] : mapped_) {
     if (!names_.note(file).empty()) profile->notes.push_back(names_.note(file));
   }
-  std::unordered_map<uint32_t, uint32_t> function_of;  // the profile's, by that of all profiles
+  std::unordered_map<uint32_t, uint32_t> function_of;  // index in this profile, by number of all
+                                                       // profiles
   for (const Place& place : places_) {
     heap::Location location = LocationOf(place);
     const bool is_cut = cut_ != kNoFile && place == places_[cut_];

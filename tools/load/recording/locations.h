@@ -1,5 +1,5 @@
-// Frames of processes as the locations of one profile: those of the same code are one, wherever
-// each process had its modules.
+// Turns frames of several processes into the locations of one profile.  Frames of the same code are
+// one location, even if processes loaded the module at different addresses.
 #ifndef ALLOMON_TOOLS_LOAD_RECORDING_LOCATIONS_H_
 #define ALLOMON_TOOLS_LOAD_RECORDING_LOCATIONS_H_
 
@@ -21,26 +21,27 @@ namespace allomon::recording {
 
 class Locations {
  public:
-  // Asks `names`, which must outlive it, for each address.  `reads_perf_maps`: names of code that
-  // is in no module come from the processes' perf maps.
+  // Asks `names`, which must outlive this object, for each address.  With `reads_perf_maps`, names
+  // of code that is in no module come from the processes' perf maps.
   Locations(CodeNames* names, bool reads_perf_maps)
       : names_(*names), reads_perf_maps_(reads_perf_maps) {}
 
-  // The locations of a process's nodes, by their index.
+  // Returns the locations of a process's nodes, by index of the node.
   std::vector<uint32_t> Add(const Process& process);
 
-  // Stands for the callers of a stack that was cut.
+  // Returns the location that stands for the missing callers of a truncated stack.
   uint32_t AddCut();
 
-  // Once the names are known.  Sets the profile's locations, functions, mappings, and notes on
-  // mappings without names.
+  // Callers call it after the names were looked up.  Sets the profile's locations, functions and
+  // mappings, and adds notes on mappings without names.
   void Store(heap::HeapProfile* profile) const;
 
  private:
-  // A file of code, or one of the values below.
+  // `file` is the number of a file of code, or one of the values below.
   struct Place {
     uint32_t file;
-    uint64_t address;  // in the file; without a file, of the process; or a function and a line
+    uint64_t address;  // in the file; for kNoFile, in the process; for kFunction, a function and a
+                       // line
     bool operator==(const Place& other) const {
       return file == other.file && address == other.address;
     }
@@ -54,8 +55,8 @@ class Locations {
     }
   };
   struct Mapped {
-    uint32_t index;  // of the profile's mappings
-    uint64_t bias;   // in the process that had it first
+    uint32_t index;  // index in the profile's mappings
+    uint64_t bias;   // in the first process that had it
   };
   using FileNumbers = std::vector<uint32_t>;  // by module
 
@@ -70,14 +71,14 @@ class Locations {
 
   CodeNames& names_;
   const bool reads_perf_maps_;
-  std::optional<PerfMap> perf_map_;  // of the process that is being added
+  std::optional<PerfMap> perf_map_;  // of the process being added
   std::vector<Place> places_;
   std::unordered_map<Place, uint32_t, Hash> index_of_;
   std::vector<heap::Mapping> mappings_;
   std::map<uint32_t, Mapped> mapped_;  // by file
   uint64_t name_bytes_ = 0;
-  bool has_named_ = false;  // interpreted functions
-  uint32_t cut_ = kNoFile;  // AddCut()'s
+  bool has_named_ = false;  // some functions are interpreted or generated
+  uint32_t cut_ = kNoFile;  // the location of AddCut(), once it exists
 };
 
 }  // namespace allomon::recording

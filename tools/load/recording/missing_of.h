@@ -1,4 +1,4 @@
-// The shortages of a process of a recording, as profiles have them.
+// Converts the losses of a recorded process to those of a profile.
 //
 // A function of its argument; it does not fail.
 #ifndef ALLOMON_TOOLS_LOAD_RECORDING_MISSING_OF_H_

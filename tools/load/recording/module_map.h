@@ -1,4 +1,4 @@
-// Which module an address of a process lies in.
+// Finds the module in which an address of a process lies.
 #ifndef ALLOMON_TOOLS_LOAD_RECORDING_MODULE_MAP_H_
 #define ALLOMON_TOOLS_LOAD_RECORDING_MODULE_MAP_H_
 
@@ -9,19 +9,19 @@
 
 namespace allomon::recording {
 
-// Immutable.  Refers to the modules that it was made of, by their index.
+// Immutable.  Refers to modules by their index in the vector that it was made of.
 class ModuleMap {
  public:
   explicit ModuleMap(const std::vector<Module>& modules);
 
   struct Range {
-    uint64_t begin;  // as nodes have it: moved, after dlclose
+    uint64_t begin;  // as nodes have it: shifted for modules that were unloaded by dlclose
     uint64_t end;
-    uint64_t bias;    // an address less this is the one in the file
+    uint64_t bias;    // an address minus the bias is the address in the file
     uint32_t module;  // index
   };
 
-  // nullptr if it lies in none.
+  // Returns nullptr if the address lies in no module.
   const Range* Find(uint64_t address) const;
 
  private:

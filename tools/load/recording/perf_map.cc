@@ -21,7 +21,7 @@ constexpr uint64_t kNanosPerSecond = 1'000'000'000;
 constexpr uint64_t kMostFunctionBytes = uint64_t{1} << 32;
 constexpr int kMostFolders = 1000;
 
-// A hexadecimal number and the blank after it.
+// Removes a hexadecimal number and the blank after it.
 bool TakeNumber(std::string_view* line, uint64_t* number) {
   if (line->substr(0, 2) == "0x") line->remove_prefix(2);
   const auto [end, error] = std::from_chars(line->begin(), line->end(), *number, 16);
@@ -34,7 +34,7 @@ uint64_t NanosOf(const timespec& time) {
   return static_cast<uint64_t>(time.tv_sec) * kNanosPerSecond + static_cast<uint64_t>(time.tv_nsec);
 }
 
-// The text of a file that may be believed.
+// Reads a file.  False unless it can be trusted: see PerfMap::OfProcess.
 bool ReadTrusted(const std::string& path, uint64_t since_nanos, std::string* text) {
   const int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
   if (fd < 0) return false;
@@ -51,7 +51,7 @@ bool ReadTrusted(const std::string& path, uint64_t since_nanos, std::string* tex
   return is_trusted;
 }
 
-// The process's number in its own pid namespace; `pid` if that is not known.
+// The number of the process in its own pid namespace; `pid` if that is not known.
 std::string InnermostNumber(uint32_t pid) {
   std::ifstream status("/proc/" + std::to_string(pid) + "/status");
   for (std::string line; std::getline(status, line);) {
@@ -101,7 +101,7 @@ std::vector<std::string> DumpsOf(const std::string& root, const std::string& pro
   return paths;
 }
 
-// Takes ":NUMBER" from the end.
+// Removes ":NUMBER" from the end.
 bool TakeLastNumber(std::string_view* text, uint32_t* number) {
   const size_t colon = text->rfind(':');
   if (colon == std::string_view::npos) return false;

@@ -1,6 +1,6 @@
-// Names of code that a program makes while it runs, by the files that it writes for perf:
-// /tmp/perf-PID.map, a line for each function (node --perf-basic-prof, DOTNET_PerfMapEnabled=1,
-// LuaJIT, Java with an agent), and jit-PID.dump (jit_dump.h).
+// Names of code that a program generates while it runs.  They come from the file that the program
+// writes for perf: /tmp/perf-PID.map, with a line for each function (node --perf-basic-prof,
+// DOTNET_PerfMapEnabled=1, LuaJIT, Java with an agent).
 //
 // Source: linux, tools/perf/Documentation/jit-interface.txt.
 #ifndef ALLOMON_TOOLS_LOAD_RECORDING_PERF_MAP_H_
@@ -17,26 +17,25 @@
 
 namespace allomon::recording {
 
-// A function's name, and where it is, as far as the name tells.
+// A function's name, and its source position if the name contains one.
 struct GeneratedFunction {
   std::string_view name;
   std::string_view file;
   uint32_t line = 0;
 };
 
-// V8's names are "JS:*handler /srv/app.js:12:3": a kind, a mark of the compiler, the function,
-// which may have no name, and its place.  Other names are taken as they are.
+// Parses names of V8, such as "JS:*handler /srv/app.js:12:3": a kind, a mark of the compiler, the
+// function, which may have no name, and its position.  Returns other names unchanged.
 GeneratedFunction ParseGeneratedName(std::string_view name);
 
 class PerfMap {
  public:
-  static constexpr size_t kMostBytes = size_t{256} << 20;  // of a file; the rest is left out
+  static constexpr size_t kMostBytes = size_t{256} << 20;  // per file; the rest is left out
 
-  // Of a process that began to record at `start_realtime_nanos`: the files in /tmp of this mount
-  // namespace, or, while the process runs, in that of its own, by its innermost number.  A dump is
-  // also looked for where the process has it mapped, while it runs; in the folder that we are in;
-  // and in .debug/jit/*/ of $JITDUMPDIR, or else $HOME.  Empty if there is none, if it is older
-  // than the process, or if neither the user nor root owns it: anybody can make a file in /tmp.
+  // Reads the map of a process that began to record at `start_realtime_nanos`.  While the process
+  // runs, the file is in /tmp of the process's mount namespace, under its innermost process number;
+  // else in /tmp of this one.  Ignores a file that is older than the process, and one that neither
+  // the user nor root owns, because anybody can make a file in /tmp.  Empty if no file is left.
   static PerfMap OfProcess(uint32_t pid, uint64_t start_realtime_nanos);
 
   // Lines that are none are passed over.  `dump` is a jit-PID.dump of `pid`; where both have a
@@ -44,8 +43,9 @@ class PerfMap {
   explicit PerfMap(std::string text, std::string dump = "", uint32_t pid = 0);
 
   bool empty() const { return functions_.empty(); }
-  // The name of the function that the address lies in; empty: none.  Of functions that had the same
-  // place one after the other, the last.  Valid as long as the map.
+  // Returns the name of the function at an address; empty if the map has no function there.  If
+  // several functions had the same address one after the other, it is the last one.  Valid as long
+  // as the map.
   std::string_view Find(uint64_t address) const;
 
   // The function and its place, by the dump or else by the name; without a name: none.

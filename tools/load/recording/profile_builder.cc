@@ -12,7 +12,7 @@ namespace {
 using heap::Metric;
 
 constexpr double kNanos = 1e9;
-constexpr uint64_t kMostFramesOfAll = uint64_t{1} << 27;  // 512 MiB of them
+constexpr uint64_t kMostFramesOfAll = uint64_t{1} << 27;  // 512 MiB
 constexpr uint64_t kLeastFrames = 16;
 
 void SetHas(Metric metric, heap::HeapProfile* profile) {
@@ -45,8 +45,9 @@ std::vector<heap::TimelinePoint> TimelineOf(const Process& process) {
   return points;
 }
 
-// The exact words of a thread that goes on are those until its last sample.  The sample stands for
-// t (1 - p) / p words after it as well, and the variance is that many times the estimate.
+// Estimates a thread's words until its last sample.  For a thread that still runs, the exact count
+// goes only so far.  The estimate also stands for t (1 - p) / p words after that sample, and its
+// variance is that many times the estimate.
 double WordsUntilLastSample(const Process::Thread& thread) {
   const double words = thread.estimated_words;
   if (thread.ended || words <= 0) return words;
@@ -103,7 +104,7 @@ void ProfileBuilder::AddThreads(const Process& process) {
   }
 }
 
-// The tree's nodes by the process's.  Parents have smaller numbers.
+// Returns the node in the tree for each node of the process.  Parents have smaller numbers.
 std::vector<uint32_t> ProfileBuilder::AddStacks(const Process& process) {
   const std::vector<uint32_t> location_of = locations_.Add(process);
   std::vector<uint32_t> node_of = {0};
@@ -131,7 +132,7 @@ heap::Sample& ProfileBuilder::SampleOf(const Key& key) {
   return sample;
 }
 
-// The samples of the rows, by their number.
+// Returns the sample of each row, by the row's number.
 std::vector<uint32_t> ProfileBuilder::AddRows(const Process& process,
                                               const std::vector<uint32_t>& node_of) {
   std::vector<uint32_t> sample_of = {0};
@@ -172,7 +173,7 @@ void ProfileBuilder::AddAges(const Process& process, const std::vector<uint32_t>
   }
 }
 
-// How many frames a stack may have, so that a hostile recording's fit into memory.
+// Limits the frames per stack, so that the stacks of a hostile recording fit into memory.
 uint64_t ProfileBuilder::MostFrames() {
   uint64_t frames = 0;
   for (const uint32_t node : node_of_sample_) frames += tree_.DepthOf(node);

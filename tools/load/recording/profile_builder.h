@@ -1,4 +1,4 @@
-// One heap profile from the processes of one program.
+// Builds one heap profile from the processes of one program.
 #ifndef ALLOMON_TOOLS_LOAD_RECORDING_PROFILE_BUILDER_H_
 #define ALLOMON_TOOLS_LOAD_RECORDING_PROFILE_BUILDER_H_
 
@@ -18,19 +18,20 @@ namespace allomon::recording {
 
 class ProfileBuilder {
  public:
-  // `names` must outlive it.  `reads_perf_maps` as of Locations.
+  // `names` must outlive the builder.  `reads_perf_maps` has the meaning that it has in Locations.
   ProfileBuilder(CodeNames* names, bool reads_perf_maps) : locations_(names, reads_perf_maps) {}
 
-  // The one that allocated most comes first: pid, command and timeline are its.
+  // Callers add the process that allocated most first: the profile takes its pid, command and
+  // timeline.
   void Add(const Process& process);
 
-  // Once, when the names are known.
+  // Callers call it once, after the names were looked up.
   heap::HeapProfile Finish();
 
  private:
   struct Key {
     uint32_t node;
-    uint32_t labels;  // of the LabelTable
+    uint32_t labels;  // number in the LabelTable
     uint16_t size_class;
     bool has_header;
     bool operator==(const Key& other) const {

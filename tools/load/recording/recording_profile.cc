@@ -24,7 +24,7 @@ bool HasSamples(const Process& process) {
          process.record.missing[Shortage::kSamples] > 0;
 }
 
-// False if there is none.
+// Removes the processes that were not chosen.  False if no process is left.
 bool KeepChosen(const RecordingOptions& options, Processes* processes) {
   if (options.is_chosen == nullptr) return true;
   const auto is_other = [&](const Process& process) { return !options.is_chosen(process); };
@@ -35,7 +35,7 @@ bool KeepChosen(const RecordingOptions& options, Processes* processes) {
 
 std::string BaseName(const std::string& path) { return path.substr(path.rfind('/') + 1); }
 
-// Takes the processes without samples out, unless there are no others.
+// Removes the processes without samples, unless all are.  Returns a note on them.
 std::string LeaveOutEmpty(Processes* processes) {
   const auto empty = std::stable_partition(processes->begin(), processes->end(), HasSamples);
   if (empty == processes->begin() || empty == processes->end()) return "";
@@ -57,7 +57,7 @@ void SortByBytes(Processes* processes) {
   });
 }
 
-// The program's own module is the one whose path is empty.
+// The program's own module is the one with an empty path.
 CodeIdentity ProgramOf(const Process& process) {
   for (const Module& module : process.modules) {
     if (module.begin == 0 || module.path.length_bytes != 0) continue;
@@ -68,7 +68,7 @@ CodeIdentity ProgramOf(const Process& process) {
   return unknown;
 }
 
-// A builder for each program, in the order of their first processes.
+// Has a builder for each program, in the order of their first processes.
 class Programs {
  public:
   Programs(CodeNames* names, bool reads_perf_maps)
@@ -85,7 +85,7 @@ class Programs {
     bytes_[place->second] += process.record.allocated.bytes;
   }
 
-  // The one that allocated most first.
+  // Returns the profiles, the program that allocated most first.
   std::vector<heap::HeapProfile> Finish() {
     std::vector<size_t> order;
     for (size_t i = 0; i < builders_.size(); ++i) order.push_back(i);

@@ -5,7 +5,7 @@
 namespace allomon::recording {
 namespace {
 
-// The middle of a product depends on all bits of both factors.
+// Takes the middle of a product, because it depends on all bits of both factors.
 uint64_t HashOf(uint32_t parent, uint32_t location) {
   const uint64_t key = uint64_t{parent} << 32 | location;
   return (key ^ key >> 29) * 0x9e3779b97f4a7c15u >> 24;
