@@ -15,7 +15,7 @@ std::string NameOf(const HeapProfile& profile) {
   return Printable(profile.program.substr(profile.program.rfind('/') + 1), Charset::kUtf8);
 }
 
-// All but that of number `except`.
+// Returns the names of all profiles except the one at index `except`.
 std::string NamesOf(const std::vector<HeapProfile>& profiles, size_t except) {
   std::string names;
   size_t count = 0;

@@ -9,8 +9,9 @@
 
 namespace allomon::load {
 
-// Of the profiles of a recording's programs: the first whose path has `program` in it; a note names
-// the others.  Fails with one line, which names the file and its programs, if there is none.
+// Chooses among the profiles of a recording's programs the first whose path contains `program`; a
+// note names the others.  Fails with one line, which names the file and its programs, if no path
+// contains it.
 absl::StatusOr<heap::HeapProfile> ChooseProgram(
     const std::string& file, const std::string& program,
     absl::StatusOr<std::vector<heap::HeapProfile>> profiles);

@@ -1,8 +1,7 @@
-// Readers of other profilers' texts.  They take them from a hostile writer: memory is proportional
-// to the text, with limits, and an error is one line that begins with the number of the text's
-// line.
+// Readers of text formats of other profilers.  The texts may be hostile: memory is proportional to
+// the text, with limits, and an error is one line that begins with the number of the text's line.
 //
-// Functions of their arguments; any thread.
+// All are functions of their arguments; any thread may call them.
 #ifndef ALLOMON_TOOLS_LOAD_IMPORT_H_
 #define ALLOMON_TOOLS_LOAD_IMPORT_H_
 
@@ -13,33 +12,34 @@
 
 namespace allomon::interchange {
 
-// What is read of a text at most: longer ones, and ones with more parts, are errors.
+// Limits of a text.  A longer text, or one with more parts, is an error.
 struct ImportLimits {
   size_t text_bytes = size_t{1} << 30;
   size_t samples = size_t{1} << 23;
   size_t frames = size_t{1} << 27;     // of all stacks together
-  size_t locations = size_t{1} << 23;  // that differ
+  size_t locations = size_t{1} << 23;  // distinct ones
   size_t mappings = size_t{1} << 16;
 };
 
 using Imported = absl::StatusOr<heap::HeapProfile>;
 
-// jemalloc's "heap_v2/PERIOD", and gperftools' "heap profile:" with heapprofile, heap_v2, heap and
-// growth.  The first bytes of a file, 64 or all of it, tell.
+// Recognizes jemalloc's "heap_v2/PERIOD", and gperftools' "heap profile:" with heapprofile,
+// heap_v2, heap and growth.  The first 64 bytes of a file suffice, or all bytes of a shorter one.
 bool LooksLikeHeapV2(std::string_view first_bytes);
 
-// Locations have addresses and no names.
+// Locations get addresses but no names.
 Imported ImportHeapV2(std::string_view text, const ImportLimits& limits = {});
 
-// "outermost;...;innermost BYTES".  Says yes to a text whose first line has that form.
+// Recognizes "outermost;...;innermost BYTES".  Accepts any text whose first line has that form.
 bool LooksLikeCollapsed(std::string_view first_bytes);
 
-// The file does not say what it counts: `metric` does.
+// The file does not say which metric its numbers count, so `metric` says it.
 Imported ImportCollapsed(std::string_view text, heap::Metric metric,
                          const ImportLimits& limits = {});
 
-// mlmon.out of kind alloc, and the script beside it, which has the functions' names: each function
-// is a stack of its own with what it used itself.  Blocks are not known.
+// Recognizes an mlmon.out of kind alloc.  Its import needs the script beside it, which has the
+// functions' names.  Each function becomes a stack of its own, with the bytes that it allocated
+// itself.  Numbers of blocks are not known.
 bool LooksLikeMlmon(std::string_view first_bytes);
 Imported ImportMlmon(std::string_view profile, std::string_view sources_script,
                      const ImportLimits& limits = {});

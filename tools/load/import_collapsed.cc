@@ -32,7 +32,7 @@ struct Line {
   double bytes = 0;
 };
 
-// The number is behind the last blank.
+// Splits a line at its last blank: the number comes after it.
 bool Split(std::string_view text, Line* line) {
   while (!text.empty() && (text.back() == ' ' || text.back() == '\t')) text.remove_suffix(1);
   const size_t blank = text.find_last_of(" \t");
@@ -77,7 +77,7 @@ class Reader {
     return absl::OkStatus();
   }
 
-  // From the innermost, which is the last.
+  // Reads the frames from the end of the text, where the innermost one is.
   void ReadStack(std::string_view text, std::vector<uint32_t>* stack) {
     while (true) {
       const size_t before = text.rfind(';');
@@ -88,7 +88,7 @@ class Reader {
     }
   }
 
-  // A frame has a location and a function of its own, all with one number.
+  // Each distinct frame gets a location and a function of its own, both with the same index.
   uint32_t LocationOf(std::string_view frame) {
     const auto number = static_cast<uint32_t>(profile_.locations.size());
     const auto [at, is_new] = numbers_.try_emplace(frame, number);
@@ -104,7 +104,7 @@ class Reader {
   const Metric metric_;
   const ImportLimits& limits_;
   HeapProfile profile_;
-  std::unordered_map<std::string_view, uint32_t> numbers_;  // of pieces of the text
+  std::unordered_map<std::string_view, uint32_t> numbers_;  // keys are views of the text
   size_t frames_ = 0;
 };
 
@@ -114,7 +114,7 @@ bool LooksLikeCollapsed(std::string_view first_bytes) {
   TextLines lines(first_bytes);
   Line line;
   if (!lines.Next() || lines.line().find('\0') != std::string_view::npos) return false;
-  if (lines.line().size() == first_bytes.size()) {  // the line may go on behind the bytes
+  if (lines.line().size() == first_bytes.size()) {  // the line may continue after these bytes
     return first_bytes.find(';') != std::string_view::npos || Split(lines.line(), &line);
   }
   return Split(lines.line(), &line);

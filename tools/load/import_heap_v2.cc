@@ -27,7 +27,7 @@ using heap::Sample;
 constexpr std::string_view kJemalloc = "heap_v2/";
 constexpr std::string_view kGperftools = "heap profile:";
 constexpr double kWordBytes = 8;
-constexpr double kMostBytes = 9e18;  // what 64 bits hold
+constexpr double kMostBytes = 9e18;  // the largest number of bytes accepted; 64 bits hold more
 
 struct Row {
   Amount live;
@@ -92,7 +92,8 @@ class Reader {
     return absl::OkStatus();
   }
 
-  // `t*` is the sum over threads, which are passed over.  `stack` is nullptr for the file's totals.
+  // Reads a row of `t*`, the sum over threads; rows of single threads are skipped.  `stack` is
+  // nullptr for the file's totals.
   absl::Status ReadThreadRow(Fields* fields, const std::vector<uint32_t>* stack) {
     Row row;
     if (!fields->Take("t")) {
@@ -144,7 +145,7 @@ class Reader {
     if (!period.Take("/") || !period.TakeDecimal(&period_)) {
       return lines_.Error("no sampling period behind " + kind + "/");
     }
-    if (kind == "heap") period_ /= 2;  // it doubles what it tells
+    if (kind == "heap") period_ /= 2;  // the file states twice the period
     return absl::OkStatus();
   }
 
@@ -162,7 +163,7 @@ class Reader {
     return absl::OkStatus();
   }
 
-  // Files have the address behind the call.
+  // Files have return addresses; a location gets the byte before, which belongs to the call.
   uint32_t LocationOf(uint64_t return_address) {
     const auto [at, is_new] =
         locations_.try_emplace(return_address, static_cast<uint32_t>(profile_.locations.size()));
@@ -194,8 +195,8 @@ class Reader {
     sample->size_bytes = static_cast<uint64_t>(std::min(amount.bytes / amount.blocks, kMostBytes));
   }
 
-  // By what jeprof multiplies: a block of the row's mean size was sampled with the probability
-  // 1 - exp(-size / period).
+  // Scales as jeprof does: a block of the row's mean size was sampled with the probability 1 -
+  // exp(-size / period).
   Amount Scaled(const Amount& amount) const {
     if (period_ <= 1 || amount.blocks <= 0 || amount.bytes <= 0) return amount;
     const double size_bytes = amount.bytes / amount.blocks;
@@ -218,7 +219,7 @@ class Reader {
     return absl::OkStatus();
   }
 
-  // Lines of other forms, such as comments, and mappings without code are passed over.
+  // Skips mappings without code, and lines of other forms, such as comments.
   void ReadMapping(std::string_view line) {
     Fields fields(line);
     heap::Mapping mapping;
@@ -238,7 +239,7 @@ class Reader {
     profile_.mappings.push_back(std::move(mapping));
   }
 
-  // Later mappings of an address count: a file may list what was there before.
+  // The last mapping of an address wins, because a file may also list mappings that it replaced.
   void FindMappings() {
     std::vector<uint32_t> order(profile_.mappings.size());
     for (uint32_t i = 0; i < order.size(); ++i) order[i] = i;
@@ -256,7 +257,7 @@ class Reader {
     }
   }
 
-  // A word is sampled where a byte of it is.
+  // A word counts as sampled if one of its bytes is.
   void SetRate() {
     profile_.has[static_cast<size_t>(Metric::kLive)] = true;
     profile_.has[static_cast<size_t>(Metric::kAllocated)] = has_allocated_;
@@ -272,8 +273,9 @@ class Reader {
   const ImportLimits& limits_;
   HeapProfile profile_;
   std::unordered_map<uint64_t, uint32_t> locations_;  // by return address
-  uint64_t period_ = 0;                               // bytes; 0 and 1: every block is in the file
-  double rate_ = -1;                                  // of our own files
+  uint64_t period_ = 0;                               // in bytes; with 0 or 1 every block is in the
+                                                      // file
+  double rate_ = -1;                                  // in files that Allomon wrote; -1 in others
   size_t frames_ = 0;
   bool has_allocated_ = false;
 };

@@ -1,4 +1,4 @@
-// Reads mlmon.out, with the names that stand beside it.
+// Reads mlmon.out, with the names in the file beside it.
 #include <algorithm>
 #include <string>
 
@@ -16,7 +16,7 @@ constexpr std::string_view kHead = "MLton prof\n";
 
 absl::Status Bad(const std::string& line) { return absl::InvalidArgumentError(line); }
 
-// "file: line", where the line may be missing.
+// Parses "file: line", whose line may be missing.
 heap::Function FunctionOf(const SourceName& source) {
   heap::Function function;
   function.name = source.name;

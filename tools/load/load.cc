@@ -48,7 +48,7 @@ absl::StatusOr<HeapProfile> ParseHeapV2(std::string_view bytes, const LoadOption
   return profile;
 }
 
-// All but recordings.
+// Parses all formats except recordings.
 absl::StatusOr<HeapProfile> ParsePlain(std::string_view bytes, const LoadOptions& options) {
   if (bytes.empty()) return absl::InvalidArgumentError("is empty: record the program again");
   if (pprof::LooksLikePprof(bytes)) return pprof::DecodePprof(bytes);
@@ -59,7 +59,7 @@ absl::StatusOr<HeapProfile> ParsePlain(std::string_view bytes, const LoadOptions
   return Unknown();
 }
 
-// A recording is not read as a whole: it is mostly holes.
+// A recording is not read into memory as a whole, because most of it is holes.
 bool IsRecordingFile(const std::string& path) {
   recording::FileBytes file;
   std::string error;

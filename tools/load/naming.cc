@@ -18,7 +18,7 @@ using heap::Mapping;
 
 constexpr uint64_t kPageBytes = 4096;
 
-// Where a segment is mapped, if the mapping begins where the file's first loaded part is.
+// Narrows the mapping to the code segment, if it begins where the file's first loaded segment does.
 void Narrow(const CodeFile& file, Mapping* mapping) {
   uint64_t first_address = 0;
   uint64_t offset = 0;
@@ -67,7 +67,7 @@ class Namer {
     return unnamed;
   }
 
-  // Not "[vdso]" and its like.
+  // False for "[vdso]" and similar names.
   static bool IsFile(const std::string& path) { return !path.empty() && path[0] == '/'; }
 
   void Note(std::string line) { profile_->notes.push_back(std::move(line)); }
@@ -107,7 +107,7 @@ class Namer {
   const std::string& debug_folder_;
   HeapProfile* const profile_;
   std::map<std::pair<std::string, std::string>, uint32_t> functions_;  // by name and file
-  std::string noted_;  // the file that was last found to be of another build
+  std::string noted_;  // the last file that got a note because it is of another build
   bool named_without_id_ = false;
 };
 

@@ -41,7 +41,7 @@ absl::Status TooLarge(const std::string& path, size_t max_bytes) {
                                     " MiB: record fewer stacks (--limit)");
 }
 
-// 0 where it is not known: then the file is read until it ends.
+// Returns 0 if the size is not known; then the file is read until it ends.
 size_t SizeOf(int fd) {
   struct stat status = {};
   if (fstat(fd, &status) != 0 || !S_ISREG(status.st_mode)) return 0;

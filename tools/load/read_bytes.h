@@ -8,8 +8,8 @@
 
 namespace allomon::load {
 
-// The whole file, which may be a pipe; "-" stands for standard input.  Fails with one line, which
-// names the file, if it has more than `max_bytes`.
+// Returns the contents of a file, which may be a pipe; "-" stands for standard input.  Fails with
+// one line, which names the file, if it has more than `max_bytes`.
 absl::StatusOr<std::string> ReadBytes(const std::string& path, size_t max_bytes);
 
 }  // namespace allomon::load

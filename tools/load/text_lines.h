@@ -1,4 +1,4 @@
-// A text line by line, for readers whose errors name the line.
+// Iterates over the lines of a text, for readers whose errors name the line.
 #ifndef ALLOMON_TOOLS_LOAD_TEXT_LINES_H_
 #define ALLOMON_TOOLS_LOAD_TEXT_LINES_H_
 
@@ -15,8 +15,7 @@ class TextLines {
  public:
   explicit TextLines(std::string_view text) : rest_(text) {}
 
-  // Goes to the next line, which lacks its newline and a carriage return before it.  False at the
-  // end.
+  // Goes to the next line, without its newline and a carriage return before it.  False at the end.
   bool Next();
 
   std::string_view line() const { return line_; }
@@ -28,16 +27,16 @@ class TextLines {
   size_t number_ = 0;
 };
 
-// Takes fields off the beginning of a line.
+// Removes fields from the beginning of a line.
 class Fields {
  public:
   explicit Fields(std::string_view line) : rest_(line) {}
 
   void SkipBlanks();
-  bool Take(std::string_view word);   // behind blanks
-  bool TakeDecimal(uint64_t* value);  // behind blanks; false on overflow, too
+  bool Take(std::string_view word);   // skips blanks first
+  bool TakeDecimal(uint64_t* value);  // skips blanks first; false on overflow, too
   bool TakeHexadecimal(uint64_t* value);
-  bool AtEnd();  // but for blanks
+  bool AtEnd();  // true if only blanks are left
   std::string_view rest() const { return rest_; }
 
  private:
