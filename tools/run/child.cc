@@ -22,7 +22,8 @@ void Set(const Variable& variable) {
   setenv(variable.name.c_str(), value.c_str(), 1);
 }
 
-// Of the child.  Writes errno to `report`, which closes by itself when the program is executed.
+// Runs in the child.  Writes errno to `report`, which closes by itself when the program is
+// executed.
 [[noreturn]] void Execute(const std::vector<std::string>& command, const Variables& variables,
                           const Signals& signals, int report) {
   std::vector<char*> arguments;
@@ -38,7 +39,7 @@ void Set(const Variable& variable) {
   _exit(127);
 }
 
-// 0 if the other end was closed by the execution.
+// Returns 0 if the execution has closed the other end.
 int ReadError(int report) {
   int error = 0;
   ssize_t bytes = 0;
@@ -77,7 +78,7 @@ StartedChild StartChild(const std::vector<std::string>& command, const Variables
 
 int StatusOfError(int error) { return error == ENOENT || error == ENOTDIR ? 127 : 126; }
 
-// A stop is looked at twice: when a shell continues the whole process group, this process may run a
+// Checks a stop twice: when a shell continues the whole process group, this process may run a
 // moment before the child does, and would stop again.
 ChildChange AskForChild(pid_t pid) {
   if (IsStillStopped(pid)) {

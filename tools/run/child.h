@@ -15,10 +15,11 @@ namespace allomon::run {
 
 struct StartedChild {
   pid_t pid = -1;
-  int error = 0;  // the errno that kept the program from being executed; 0: it runs
+  int error = 0;  // the errno of the failed execution; 0: the program runs
 };
 
-// Variables that the program gets beside those of this process; without a value: it does not.
+// A variable that the program gets in addition to those of this process.  Without a value it is
+// removed.
 struct Variable {
   std::string name;
   std::string value;
@@ -26,23 +27,23 @@ struct Variable {
 };
 using Variables = std::vector<Variable>;
 
-// Executes `command`, found as a shell does, in a child of this process and of its process group,
-// with the signals that this process was started with.  Of the variables, "%p" as a whole value is
-// the child's process number.
+// Executes `command`, found as a shell finds it, in a child of this process and of its process
+// group.  The child has the signals that this process was started with.  A variable's value "%p"
+// becomes the child's process number.
 StartedChild StartChild(const std::vector<std::string>& command, const Variables& variables,
                         const Signals& signals);
 
-// The status of a program that could not be executed, as shells and env have it: 127 if it is not
-// there, else 126.
+// Returns the status that shells and env give to a program that could not be executed: 127 if it
+// does not exist, else 126.
 int StatusOfError(int error);
 
 enum class ChildState { kRuns, kStopped, kEnded };
 
-// What became of the child since it was last asked.
+// The change of the child's state since the last call.
 struct ChildChange {
   ChildState state = ChildState::kRuns;
-  int signal = 0;  // that stopped or ended it
-  int status = 0;  // that it ended with; 128 + signal if that ended it
+  int signal = 0;  // the signal that stopped or ended the child
+  int status = 0;  // exit status of the child; 128 + signal if a signal ended it
 };
 ChildChange AskForChild(pid_t pid);
 

@@ -7,24 +7,26 @@
 namespace allomon::run {
 namespace {
 
-// First, since a malloc that is preloaded before ours would be the program's.
+// Puts the library first: the program would use a malloc that is preloaded before it.
 std::string Preload(const std::string& library) {
   const char* const others = getenv("LD_PRELOAD");
   return others == nullptr || *others == '\0' ? library : library + ":" + others;
 }
 
-// Says that this process is meant: socket activation, watchdogs and the journal go by it.
+// True if the variable has this process's number, by which socket activation, watchdogs and the
+// journal find it.
 bool NamesThisProcess(const char* name) {
   const char* const value = getenv(name);
   return value != nullptr && value == std::to_string(getpid());
 }
 
-// The program is not to notice that `allomon run` is there.
+// Replaces this process's number by the program's, so that the program does not notice `allomon
+// run`.
 void AddServiceVariables(Variables* variables) {
   for (const char* const name : {"LISTEN_PID", "WATCHDOG_PID", "SYSTEMD_EXEC_PID"}) {
     if (NamesThisProcess(name)) variables->push_back({name, "%p"});
   }
-  // The inode of a descriptor of this process, which goes with LISTEN_PID.
+  // LISTEN_PIDFDID belongs to LISTEN_PID, and identifies this process.
   if (NamesThisProcess("LISTEN_PID")) variables->push_back({"LISTEN_PIDFDID", "", false});
 }
 
@@ -37,7 +39,7 @@ Variables ChildVariables(const Options& options, const std::string& library,
       {"ALLOMON_RECORD", memory.Path()},
       {"ALLOMON_RECORD_INODE", memory.Id()},
       {"ALLOMON_RECORD_ONLY", "%p", !options.children},
-      {"ALLOMON_RECORD_LIMIT", "", false},  // the memory file's header says it
+      {"ALLOMON_RECORD_LIMIT", "", false},  // the memory file's header has the limit
       {"ALLOMON_LIBRARY", "", false},
       {"ALLOMON_MMAP", "", false},  // each process would say that a recording has no mappings
   };

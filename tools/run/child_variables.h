@@ -10,9 +10,9 @@
 
 namespace allomon::run {
 
-// What the program's environment has beside this process's own.  An LD_PRELOAD and ALLOMON_
-// variables that are there stay, but for those that the options or `allomon run` itself decide.
-// Where a service manager's variable names this process, it names the program's there.
+// Returns the variables that the program gets in addition to this process's own.  LD_PRELOAD and
+// ALLOMON_ variables of this process stay, except those that the options or `allomon run` set.  If
+// a service manager's variable names this process, the program gets its own number there.
 Variables ChildVariables(const Options& options, const std::string& library,
                          const MemoryFile& memory);
 

@@ -10,14 +10,14 @@
 namespace allomon::run {
 namespace {
 
-// From the folder of the command.
+// Folders of the library, from the folder of the command.
 constexpr const char* kPlaces[] = {
     "../lib/",
-    "../lib/x86_64-linux-gnu/",  // CMake's choice for the prefix /usr on Debian
+    "../lib/x86_64-linux-gnu/",  // the folder that CMake chooses for the prefix /usr on Debian
     "../lib64/",
     "../lib/allomon/",
     "",
-    "../../allocator/",  // bazel-bin/tools/allomon
+    "../../allocator/",  // for bazel-bin/tools/allomon
 };
 
 std::string RealPath(const std::string& path) {
@@ -25,7 +25,7 @@ std::string RealPath(const std::string& path) {
   return realpath(path.c_str(), resolved) == nullptr ? "" : resolved;
 }
 
-// The real path of a regular file that can be read; else empty.
+// Returns the real path of a readable regular file; else "".
 std::string Library(const std::string& path) {
   std::string real = RealPath(path);
   struct stat status;
@@ -33,8 +33,9 @@ std::string Library(const std::string& path) {
   return access(real.c_str(), R_OK) == 0 ? real : "";
 }
 
-// A name that the loader takes whole: it ends one at a space or colon, and expands `$`.  Such a
-// path is replaced by that of a descriptor, which stays open until this process ends.
+// Returns a path that the loader takes as a whole.  The loader ends a path at a space or colon, and
+// expands `$`.  Such a path is replaced by that of a descriptor, which stays open until this
+// process ends.
 absl::StatusOr<std::string> Preloadable(const std::string& path) {
   if (path.find_first_of(" :$") == std::string::npos) return path;
   const int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC);

@@ -29,8 +29,8 @@ void SayNothingRecorded(const std::string& command) {
   Say("nothing was recorded: " + path + " " + WhyUnrecorded(path));
 }
 
-// Processes that go on behind the one that was waited for.  Of the programs of one process the last
-// is the one that it runs now.
+// Names the processes that still run although the started program has ended.  If a process executed
+// several programs, the last one is the one that it runs now.
 void SayWhoGoesOn(const MemoryFile& memory, const std::vector<ProcessTotals>& processes) {
   std::set<uint32_t> seen;
   std::vector<std::string> names;
@@ -44,7 +44,7 @@ void SayWhoGoesOn(const MemoryFile& memory, const std::vector<ProcessTotals>& pr
       " on: " + Listed(names) + "; written is what was allocated until now");
 }
 
-// Processes that found no room at all are not among them.
+// `processes` lacks those that found no room at all in the recording.
 void SayWhatWasDropped(const MemoryFile& memory, const std::vector<ProcessTotals>& processes) {
   heap::Missing missing;
   for (const ProcessTotals& process : processes) {
@@ -59,7 +59,7 @@ void SayWhatWasDropped(const MemoryFile& memory, const std::vector<ProcessTotals
   }
 }
 
-// For a shell.
+// Quotes a path for a shell.
 std::string Quoted(const std::string& path) {
   constexpr std::string_view kPlain = "_-+./,:=@%";
   const bool is_plain = std::all_of(path.begin(), path.end(), [kPlain](unsigned char c) {
@@ -75,7 +75,7 @@ void SayWhatIsNext(const std::string& path) {
   Say("next: allomon report " + Quoted(path) + ", or allomon flame " + Quoted(path));
 }
 
-// "cc1plus, 50 processes"; empty for the only process of the only program.
+// Returns "cc1plus, 50 processes"; empty if the recording has only one process.
 std::string WhoIsMain(const std::vector<Program>& programs) {
   const Program& program = programs.front();
   if (programs.size() == 1 && program.processes == 1) return "";
@@ -83,7 +83,8 @@ std::string WhoIsMain(const std::vector<Program>& programs) {
   return NameOf(program.path) + (processes == 1 ? "" : ", " + Count(processes, "process"));
 }
 
-// Without a profile the bytes themselves are kept, for a reader that is mended.
+// Saves the raw recording if no profile can be made of it, so that a corrected reader can still
+// read it.
 void SaveRaw(const MemoryFile& memory, const std::string& wanted, const std::string& why) {
   std::string path = wanted + ".recording";
   std::string error;
@@ -94,7 +95,8 @@ void SaveRaw(const MemoryFile& memory, const std::string& wanted, const std::str
   }
 }
 
-// As it was called, where that is a link to it: redis-server, not redis-check-rdb.
+// Returns the name by which the program was called if that is a link to it: redis-server, not
+// redis-check-rdb.
 std::string NameForFile(const std::string& command, const Program& program) {
   char real[PATH_MAX];
   const bool was_called = realpath(PathOfCommand(command).c_str(), real) != nullptr;

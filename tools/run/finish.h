@@ -1,4 +1,4 @@
-// What `allomon run` does when its program has ended.
+// The last step of `allomon run`, after its program has ended.
 #ifndef ALLOMON_TOOLS_RUN_FINISH_H_
 #define ALLOMON_TOOLS_RUN_FINISH_H_
 
@@ -10,8 +10,8 @@
 
 namespace allomon::run {
 
-// Writes the files of the recording, and says on standard error what is in them, or why there are
-// none.  Whatever fails, what was recorded is saved somewhere if there is a place for it.
+// Writes the files of the recording, and says on standard error what they contain, or why there are
+// no files.  After any failure it tries to save the recording in other places.
 void Finish(const Options& options, const MemoryFile& memory, pid_t first_process,
             const Signals& signals);
 

@@ -24,8 +24,8 @@ std::vector<Program> SumByPath(const std::vector<ProcessTotals>& processes) {
   return programs;
 }
 
-// The path of the program in which the first process allocated most; of equals the last, which it
-// executed after the others.
+// Returns the path of the program in which the first process allocated most.  Among equals it is
+// the last, which the process executed after the others.
 std::string FirstProgram(const std::vector<ProcessTotals>& processes, uint32_t first_process) {
   const ProcessTotals* first = nullptr;
   for (const ProcessTotals& process : processes) {

@@ -1,5 +1,5 @@
-// Which of the programs of a recording is the one that people mean: not `timeout` or a shell, but
-// what those start.
+// Finds the program of a recording that people mean: not `timeout` or a shell, but the program that
+// those start.
 #ifndef ALLOMON_TOOLS_RUN_MAIN_PROGRAM_H_
 #define ALLOMON_TOOLS_RUN_MAIN_PROGRAM_H_
 
@@ -11,7 +11,7 @@
 
 namespace allomon::run {
 
-// All processes of one executable.
+// The sum of all processes of one executable.
 struct Program {
   std::string path;
   double allocated_bytes = 0;
@@ -20,12 +20,13 @@ struct Program {
   bool is_main = false;
 };
 
-// The programs of a recording, the main one first, the others by their bytes.  `first_process` is
-// the one that was started; a process that executes one program after the other is in several.
+// Returns the programs of a recording: the main one first, the others by bytes.  `first_process` is
+// the process that was started.  A process that executes one program after the other counts in
+// each.
 //
-// The main program is that of the first process, which allocated most there.  If it allocated less
-// than an eighth of what another program did, it was a wrapper, and the main program is the one
-// that allocated most of all.
+// The main program is the one in which the first process allocated most.  If it allocated less than
+// an eighth of the largest program's bytes, it was a wrapper, and the largest program is the main
+// one.
 std::vector<Program> Programs(const std::vector<recording::ProcessTotals>& processes,
                               uint32_t first_process);
 

@@ -26,8 +26,9 @@ absl::Status Failure(const char* what) {
                                 ": " + strerror(errno));
 }
 
-// Not inherited: the program must not find a descriptor that it has not opened.  Some systems
-// refuse memory files that could be executed, older ones do not know the flag.
+// Creates the file closed on exec, because the program must not inherit a descriptor that it has
+// not opened.  Some systems refuse memory files without kNoExecution, and older ones do not know
+// that flag: hence the second try.
 int CreateDescriptor() {
   const unsigned flags = MFD_CLOEXEC | MFD_ALLOW_SEALING;
   const int fd = memfd_create(kName, flags | kNoExecution);

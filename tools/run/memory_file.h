@@ -1,5 +1,5 @@
-// The memory that a recording of `allomon run` lies in: a file without a name, which the recorded
-// processes map, and which cannot be made smaller under them.
+// The memory of an `allomon run` recording: a file without a name, which the recorded processes
+// map.  It cannot be made smaller while they use it.
 #ifndef ALLOMON_TOOLS_RUN_MEMORY_FILE_H_
 #define ALLOMON_TOOLS_RUN_MEMORY_FILE_H_
 
@@ -14,30 +14,31 @@
 
 namespace allomon::run {
 
-// Owns the descriptor.  Memory is taken by what processes write, page by page.
+// Owns the descriptor.  The system allocates memory page by page, as processes write.
 class MemoryFile {
  public:
-  // A file of `limit_bytes`, a multiple of kSegmentBytes, that holds a FileHeader.
+  // Creates a file of `limit_bytes`, a multiple of kSegmentBytes, that contains a FileHeader.
   static absl::StatusOr<std::unique_ptr<MemoryFile>> Create(uint64_t limit_bytes);
   ~MemoryFile();
   MemoryFile(const MemoryFile&) = delete;
   MemoryFile& operator=(const MemoryFile&) = delete;
 
-  // The name by which other processes of the same user open it, while this process has it open.
+  // The path by which other processes of the same user open the file, while this process has it
+  // open.
   std::string Path() const;
-  // "DEVICE:INODE", by which they tell it from a file of a process that is given the number later.
+  // "DEVICE:INODE", which tells the file from one of a later process that is given the same number.
   std::string Id() const;
 
-  // For readers.  Processes may change them at any time.
+  // The file's bytes, for readers.  Processes may change them at any time.
   recording::DescriptorBytes Bytes() const { return recording::DescriptorBytes(fd_); }
 
-  // How often there was no room.
+  // The number of segments that processes asked for after the file was full.
   uint64_t SegmentsLost() const;
 
-  // A copy of the segments in use: a file that is a recording by itself.
+  // Returns a copy of the segments in use, which is a complete recording.
   std::string Copy() const;
 
-  // Whether the process has it mapped.
+  // True if the process has the file mapped.
   bool IsMappedBy(pid_t process) const;
 
  private:

@@ -20,9 +20,9 @@ namespace allomon::run {
 namespace {
 
 constexpr size_t kMostBytes = 65536;      // systemd reads 4096
-constexpr size_t kMostDescriptors = 253;  // of one message: SCM_MAX_FD of Linux
+constexpr size_t kMostDescriptors = 253;  // in one message: SCM_MAX_FD of Linux
 
-// False if `name` is no address of a unix socket: a path, or '@' and an abstract name.
+// False unless `name` is an address of a unix socket: a path, or '@' and an abstract name.
 bool ParseAddress(std::string_view name, sockaddr_un* address, socklen_t* size_bytes) {
   *address = {};
   address->sun_family = AF_UNIX;
@@ -52,7 +52,8 @@ bool BindForSignals(int fd, const std::string& name) {
          fcntl(fd, F_SETOWN, getpid()) == 0 && fcntl(fd, F_SETFL, O_NONBLOCK | O_ASYNC) == 0;
 }
 
-// Without the lines that name a main process (MAINPID=, MAINPIDFDID=, MAINPIDFD=).
+// Removes the lines that name a main process (MAINPID=, MAINPIDFDID=, MAINPIDFD=).  Returns the
+// remaining size.
 size_t RemoveMainProcess(char* text, size_t size_bytes) {
   size_t kept = 0;
   for (size_t begin = 0; begin < size_bytes;) {
@@ -99,7 +100,8 @@ absl::StatusOr<std::unique_ptr<NotifyRelay>> NotifyRelay::OfEnvironment() {
   return relay;
 }
 
-// What the program's own children still send would end this process by SIGIO.
+// Clears a pending SIGIO: children of the program may still send, and the signal would end this
+// process once it is unblocked.
 NotifyRelay::~NotifyRelay() {
   if (from_ >= 0) close(from_);
   if (to_ >= 0) close(to_);

@@ -1,13 +1,12 @@
-// The service manager's notification socket for a program that `allomon run` starts.
+// Relays the program's notifications to the service manager.
 //
-// systemd takes notifications from the service's main process alone, unless the unit says
-// otherwise, and that is `allomon run`.  So the program is given a socket of this process's own,
-// and what arrives there is sent on, with its descriptors.  Lines that name another main process
-// are left out: the manager is to wait for `allomon run`, which ends after the program and with its
-// status.
+// Unless the unit says otherwise, systemd takes notifications from the service's main process
+// alone, and that is `allomon run`.  So the program is given a socket of this process, which
+// forwards the messages with their descriptors.  Lines that name another main process are removed:
+// the manager must wait for `allomon run`, which ends after the program and with its status.
 //
-// Not thread-safe.  Never waits: what the manager has no room for is lost, as it would be for the
-// program.
+// Not thread-safe.  Never waits: messages for which the manager has no room are lost, as they would
+// be if the program sent them itself.
 #ifndef ALLOMON_TOOLS_RUN_NOTIFY_RELAY_H_
 #define ALLOMON_TOOLS_RUN_NOTIFY_RELAY_H_
 
@@ -23,19 +22,19 @@ namespace allomon::run {
 
 class NotifyRelay {
  public:
-  // Null if the environment names no socket.  The process gets SIGIO when something has arrived: it
-  // is blocked for as long as the relay lives, and none is pending afterwards.
-  // An error if the manager's address is none, or no socket can be made.
+  // Returns null if the environment names no socket.  The process gets SIGIO when a message has
+  // arrived.  Callers keep SIGIO blocked for as long as the relay lives; no SIGIO is pending
+  // afterwards.  An error if the manager's address is not valid, or if no socket can be made.
   static absl::StatusOr<std::unique_ptr<NotifyRelay>> OfEnvironment();
   ~NotifyRelay();
   NotifyRelay(const NotifyRelay&) = delete;
   NotifyRelay& operator=(const NotifyRelay&) = delete;
 
-  // The program's NOTIFY_SOCKET: an abstract address, so that it needs no folder, and with a random
-  // part, since anybody in the network namespace may send to it.
+  // The program's NOTIFY_SOCKET.  It is an abstract address, which needs no folder, and has a
+  // random part, because every process in the network namespace may send to it.
   const std::string& Address() const { return address_; }
 
-  // Sends on all that has arrived.
+  // Forwards all messages that have arrived.
   void Forward();
 
  private:

@@ -13,7 +13,7 @@
 namespace allomon::run {
 namespace {
 
-constexpr int kMode = 0600;  // stacks and arguments of a program are its user's business
+constexpr int kMode = 0600;  // stacks and arguments of a program are its user's private data
 constexpr size_t kLongestName = 64;
 constexpr std::string_view kEnds[] = {".pb.gz", ".gz", ".pb"};
 
@@ -25,7 +25,7 @@ std::string FolderOf(const std::string& path) {
 
 std::string LastPart(const std::string& path) { return path.substr(path.rfind('/') + 1); }
 
-// The end of the last part that names the format; empty if there is none.
+// Returns the end of the file's name that names the format; "" if the name has no such end.
 std::string_view EndOf(const std::string& path) {
   const std::string name = LastPart(path);
   for (const std::string_view end : kEnds) {
@@ -36,7 +36,7 @@ std::string_view EndOf(const std::string& path) {
   return "";
 }
 
-// Programs may be called anything.
+// Replaces characters that a file's name should not have; a program's name may have any.
 std::string FileNamePart(const std::string& name) {
   std::string part = name.substr(0, kLongestName);
   for (char& c : part) {
@@ -56,7 +56,7 @@ absl::Status Unwritable(const std::string& what, int error, const char* remedy) 
                                      remedy);
 }
 
-// Folders to save a file in when it cannot be where it should.
+// Folders for a file that cannot be written at its own path.
 std::vector<std::string> Refuges() {
   std::vector<std::string> folders;
   for (const char* name : {"TMPDIR", "HOME"}) {

@@ -11,22 +11,22 @@
 
 namespace allomon::run {
 
-// "allomon.PROGRAM.PID.pb.gz".
+// Returns "allomon.PROGRAM.PID.pb.gz".
 std::string DefaultOutput(const std::string& program, pid_t pid);
 
-// "out.NAME.pb.gz" for "out.pb.gz": another program's file.
+// Returns the path of another program's file: "out.NAME.pb.gz" for "out.pb.gz".
 std::string OutputBeside(const std::string& path, const std::string& name);
 
-// Whether a file could be written there now, to be asked before the program runs for hours.  An
-// error is one line with the remedy.
+// Checks if a file could be written at `path` now.  Callers ask before the program runs for hours.
+// An error is one line with the remedy.
 absl::Status CheckOutput(const std::string& path);
 
-// Whether other files may be put beside it: not beside a device or a pipe.
+// True if other files may be put beside it: false for a device or a pipe.
 bool HasRoomBeside(const std::string& path);
 
-// Writes the file, or else one of the same name in $TMPDIR, $HOME, /tmp, /var/tmp or /dev/shm: a
-// recording cannot be made again.  `path` becomes what was written; `error` is empty, or a line
-// that says why it is not what was asked for.  False if there is no place at all.
+// Writes the file.  If that fails, writes one of the same name in $TMPDIR, $HOME, /tmp, /var/tmp or
+// /dev/shm, because a recording cannot be repeated.  `path` becomes the path written.  `error` is
+// empty, or a line that says why it is another path.  False if no place could be written.
 bool SaveFile(std::string_view contents, std::string* path, std::string* error);
 
 }  // namespace allomon::run

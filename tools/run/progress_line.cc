@@ -12,9 +12,9 @@
 namespace allomon::run {
 namespace {
 
-// ECMA-48: to the beginning of the line, and erase to its end.
+// ECMA-48: go to the beginning of the line, and erase to its end.
 constexpr char kWipe[] = "\r\033[K";
-// xterm's: keep the title, set it, and give it back.
+// xterm's sequences: save the title, set it, and restore it.
 constexpr char kKeepTitle[] = "\033[22;0t";
 constexpr char kSetTitle[] = "\033]0;";
 constexpr char kEndTitle[] = "\a";
@@ -35,7 +35,7 @@ bool HasTitle() {
   });
 }
 
-// At once, so that the program's own output does not get into the middle.
+// Writes in one call, so that the program's own output does not get into the middle.
 void Write(const std::string& text) { (void)!write(STDERR_FILENO, text.data(), text.size()); }
 
 bool IsInForeground() { return tcgetpgrp(STDERR_FILENO) == getpgrp(); }
@@ -57,7 +57,7 @@ ProgressLine::~ProgressLine() {
   if (shown_ && IsInForeground()) Write(place_ == Place::kTitle ? kOldTitle : kWipe);
 }
 
-// The cursor waits at the beginning of the line, for what the program may write.
+// Leaves the cursor at the beginning of the line, where the program's output may start.
 void ProgressLine::Show(const std::string& text) {
   if (place_ == Place::kNowhere || !IsInForeground()) return;
   if (place_ == Place::kTitle) {

@@ -1,4 +1,4 @@
-// What `allomon run` shows on a terminal while its program runs.
+// The progress of `allomon run` on a terminal.
 #ifndef ALLOMON_TOOLS_RUN_PROGRESS_LINE_H_
 #define ALLOMON_TOOLS_RUN_PROGRESS_LINE_H_
 
@@ -9,14 +9,15 @@
 
 namespace allomon::run {
 
-// Standard error, if that is a terminal: a line that is rewritten.  Where standard output is a
-// terminal, too, a program that runs writes there, and a line would be in its text: then it is the
-// title of the terminal's window, if it has one.  Nothing while this process is in the background.
+// Shows progress on standard error, if that is a terminal, as a line that is rewritten.  A running
+// program may write to standard output; if that is a terminal too, such a line would get into its
+// text.  Then the title of the terminal's window shows the progress, if it has one.  Shows nothing
+// while this process is in the background.
 //
-// The destructor wipes the line out and restores the title.
+// The destructor erases the line and restores the title.
 class ProgressLine {
  public:
-  enum class Who { kProgram, kNobody };  // may write to the terminal meanwhile
+  enum class Who { kProgram, kNobody };  // which program may write to the terminal at the same time
 
   ProgressLine(bool is_wanted, Who who);
   ~ProgressLine();
@@ -34,8 +35,8 @@ class ProgressLine {
   bool shown_ = false;
 };
 
-// "12.3 s, live 81.7 MiB, peak 90.1 MiB, 12,345 samples, 3 processes".  The peaks of processes need
-// not have been at one time; theirs are added.
+// Returns "12.3 s, live 81.7 MiB, peak 90.1 MiB, 12,345 samples, 3 processes".  Adds the peaks of
+// all processes, which need not have been at the same time.
 std::string ProgressText(double seconds, const std::vector<recording::ProcessTotals>& processes);
 
 }  // namespace allomon::run

@@ -41,7 +41,7 @@ CommandResult NotExecuted(const std::string& program, int error) {
                   (status == 127 ? "; is its name right, and its folder in PATH?" : ""))};
 }
 
-// What has been recorded so far, on the terminal.
+// Shows on the terminal how much has been recorded so far.
 class Progress {
  public:
   Progress(bool is_wanted, const MemoryFile& memory)
@@ -66,7 +66,7 @@ class Progress {
   ProgressLine line_;
 };
 
-// Of a program that has been started: `status` is what it ended with.
+// A started program and how it ended.
 struct Run {
   StartedChild child;
   ChildChange end;
@@ -82,7 +82,8 @@ Run RunProgram(const Options& options, const Variables& variables, const MemoryF
   return run;
 }
 
-// Null if the program has no service manager, or tells it by itself, which the manager may refuse.
+// Returns null if the program has no service manager, and after a failure.  Then the program
+// notifies the manager itself, which may ignore it.
 std::unique_ptr<NotifyRelay> RelayOrNull() {
   auto relay = NotifyRelay::OfEnvironment();
   if (relay.ok()) return *std::move(relay);
@@ -112,7 +113,7 @@ CommandResult Record(const Options& options, const std::string& library) {
   {
     const Signals signals;
     const std::unique_ptr<NotifyRelay> relay =
-        RelayOrNull();  // ends before its signal is let through
+        RelayOrNull();  // destroyed before `signals` unblocks SIGIO
     Variables variables = ChildVariables(options, library, **memory);
     if (relay != nullptr) variables.push_back({"NOTIFY_SOCKET", relay->Address()});
     const Run run = RunProgram(options, variables, **memory, signals, relay.get());

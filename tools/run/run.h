@@ -9,9 +9,9 @@
 
 namespace allomon::run {
 
-// Starts the program, waits for it, and writes what was recorded.  Lines on standard error say what
-// came of it, when it came.  The result's status is the program's.  When a signal has ended the
-// program, this process is ended by it, too.
+// Starts the program, waits for it, and writes the recording's files.  Reports on standard error as
+// it goes.  The result's status is the program's.  If a signal has ended the program, the same
+// signal ends this process.
 CommandResult RunRun(const std::vector<std::string>& args);
 
 }  // namespace allomon::run

@@ -6,7 +6,7 @@
 
 namespace allomon::run {
 
-// The line with the command before it.  Names in it, which others chose, are made harmless for the
+// Returns the line with the command before it.  Escapes names in it, which others chose, for the
 // terminal.
 std::string Message(const std::string& line);
 

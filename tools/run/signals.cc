@@ -32,7 +32,8 @@ bool IsInForeground() {
   return in_foreground;
 }
 
-// The signal takes effect when it is let through; afterwards it is blocked again if it was.
+// Raises the signal with its default action.  The action takes place when the signal is unblocked;
+// afterwards the signal is blocked again if it was.
 void RaiseByDefault(int signal) {
   struct sigaction action_before;
   struct sigaction action = {};
@@ -50,7 +51,8 @@ void RaiseByDefault(int signal) {
 
 }  // namespace
 
-// An ignored SIGCHLD, which is inherited, would take the children's statuses away.
+// Sets SIGCHLD to its default: it may be ignored by inheritance, and then waiting returns no
+// status.
 Signals::Signals() : taken_(Taken()) {
   sigprocmask(SIG_BLOCK, &taken_, &blocked_before_);
   struct sigaction action = {};
@@ -84,9 +86,9 @@ bool IsRequestToEnd(int signal) {
   return signal == SIGINT || signal == SIGTERM || signal == SIGHUP || signal == SIGQUIT;
 }
 
-// Where nobody waits for the process group, Linux ignores SIGTSTP for all of it.  SIGSTOP may have
-// been sent to the child alone, by a debugger that will continue it: in the background nobody else
-// would continue this process.
+// If no shell waits for the process group (it is orphaned), Linux ignores SIGTSTP for all of it.
+// In the background a SIGSTOP is ignored: a debugger may have sent it to the child alone, and will
+// continue the child, but not this process.
 bool StopLike(int signal) {
   if (signal == SIGSTOP && !IsInForeground()) return false;
   RaiseByDefault(signal == SIGSTOP ? SIGTSTP : signal);

@@ -1,5 +1,5 @@
-// The signals of `allomon run` while its program runs: it takes them one at a time instead of being
-// ended by them.
+// The signals of `allomon run` while its program runs: it receives them one at a time instead of
+// being ended by them.
 #ifndef ALLOMON_TOOLS_RUN_SIGNALS_H_
 #define ALLOMON_TOOLS_RUN_SIGNALS_H_
 
@@ -7,9 +7,9 @@
 
 namespace allomon::run {
 
-// Blocks what is passed on or waited for (SIGIO is the notification relay's), and SIGPIPE and
-// SIGXFSZ, whose causes are then errors of write().  The destructor restores what was.  One at a
-// time; for a process of one thread.
+// Blocks the signals that are passed on or waited for (SIGIO belongs to the notification relay).
+// Also blocks SIGPIPE and SIGXFSZ, whose causes then appear as errors of write().  The destructor
+// restores the earlier state.  Only one object may exist at a time, in a process of one thread.
 class Signals {
  public:
   Signals();
@@ -17,11 +17,11 @@ class Signals {
   Signals(const Signals&) = delete;
   Signals& operator=(const Signals&) = delete;
 
-  // For a child, before it executes its program: it gets what this process was started with.
+  // Gives a child the signals that this process was started with, before it executes its program.
   void Restore() const;
 
-  // Waits for the next signal, at most so long; negative: for ever.  Its number, or 0 when the time
-  // is over.
+  // Waits for the next signal, at most `milliseconds`; without limit if that is negative.  Returns
+  // its number, or 0 when the time is over.
   int Wait(int milliseconds, siginfo_t* info) const;
 
  private:
@@ -30,15 +30,15 @@ class Signals {
   struct sigaction child_before_;
 };
 
-// Whether the signal is for the program, and reaches it only if it is passed on.  What the terminal
-// sends goes to all processes in the foreground by itself.
+// True if the signal is for the program, and reaches it only if it is passed on.  A terminal sends
+// its signals to all processes in the foreground itself.
 bool IsToBePassedOn(int signal, const siginfo_t& info);
 
-// Whether it asks this process to end.
+// True if the signal asks this process to end.
 bool IsRequestToEnd(int signal);
 
-// Stops this process as its stopped child was, until it is continued.  False where nobody could
-// continue it, so that it was not stopped.
+// Stops this process by the signal that stopped the child, until it is continued.  False if no
+// process would continue it: then it does not stop.
 bool StopLike(int signal);
 
 // Ends this process by the signal, without a core file.  Returns if the signal ends no process.

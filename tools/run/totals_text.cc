@@ -18,7 +18,7 @@ heap::Estimate Total(const HeapProfile& profile, Metric metric) {
   return total;
 }
 
-// "81.7 MiB (80.1 MiB to 83.4 MiB)".
+// Returns "81.7 MiB (80.1 MiB to 83.4 MiB)".
 std::string WithInterval(const HeapProfile& profile, Metric metric) {
   const heap::Estimate total = Total(profile, metric);
   const double bytes = total.amount.bytes;

@@ -1,4 +1,4 @@
-// What a profile comes to, in the lines that `allomon run` ends with.
+// The totals of a profile, in the last lines of `allomon run`.
 #ifndef ALLOMON_TOOLS_RUN_TOTALS_TEXT_H_
 #define ALLOMON_TOOLS_RUN_TOTALS_TEXT_H_
 
@@ -9,8 +9,9 @@
 
 namespace allomon::run {
 
-// Three lines: all that was allocated, the peak, and what is live, each with the interval that
-// holds the truth in 95 of 100 runs.  `who` says whose it is, if that needs to be said.
+// Returns three lines: all allocated bytes, the peak, and live bytes.  Each has the interval that
+// contains the true value in 95 of 100 runs.  `who` names the program if the line needs that; else
+// it is empty.
 std::vector<std::string> TotalsText(const heap::HeapProfile& profile, const std::string& who);
 
 }  // namespace allomon::run

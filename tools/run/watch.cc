@@ -5,7 +5,8 @@
 namespace allomon::run {
 namespace {
 
-// When somebody has continued this process, the child goes on, too.
+// Stops this process like the child, and continues the child after somebody has continued this
+// process.
 void StopWith(pid_t pid, int signal) {
   if (StopLike(signal)) kill(pid, SIGCONT);
 }
@@ -16,7 +17,7 @@ ChildChange WaitForChild(pid_t pid, const Signals& signals, const std::function<
                          NotifyRelay* relay) {
   for (;;) {
     const ChildChange change = AskForChild(pid);
-    // After the look at the child, so that its last words before it ended are sent on.
+    // Forwards after asking for the child's state, so that the child's last messages are sent on.
     if (relay != nullptr) relay->Forward();
     if (change.state == ChildState::kEnded) return change;
     if (change.state == ChildState::kStopped) StopWith(pid, change.signal);

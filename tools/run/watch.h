@@ -14,9 +14,9 @@ namespace allomon::run {
 
 inline constexpr int kTicksMilliseconds = 500;
 
-// Returns when the child has ended; its own children may go on.  Passes signals on, and stops when
-// the child is stopped.  Calls `tick`, if there is one, twice a second, and sends on what comes to
-// `relay`, if that is not null.
+// Returns when the child has ended; the child's own children may still run.  Passes signals on, and
+// stops this process when the child is stopped.  Calls `tick`, if there is one, twice a second.
+// Forwards messages of `relay`, if that is not null.
 ChildChange WaitForChild(pid_t pid, const Signals& signals, const std::function<void()>& tick,
                          NotifyRelay* relay);
 

@@ -15,7 +15,7 @@
 namespace allomon::run {
 namespace {
 
-constexpr size_t kMostBytes = 16384;  // the heads and the notes of an executable lie in front
+constexpr size_t kMostBytes = 16384;  // an executable has its headers and notes at its beginning
 constexpr int kMostInterpreters = 4;
 constexpr unsigned char kOwnClass = sizeof(void*) == 8 ? ELFCLASS64 : ELFCLASS32;
 
@@ -31,7 +31,7 @@ bool StartsWith(std::string_view text, std::string_view start) {
   return text.substr(0, start.size()) == start;
 }
 
-// A record at an offset; all zero where the bytes end.
+// Reads a record at an offset; all zero if the bytes end before.
 template <typename Record>
 Record At(std::string_view bytes, uint64_t offset) {
   Record record = {};
@@ -41,7 +41,7 @@ Record At(std::string_view bytes, uint64_t offset) {
   return record;
 }
 
-// An ELF file of this machine's word size, by the program headers that its first bytes hold.
+// An ELF file of this machine's word size.  Reads the program headers within its first bytes.
 class Executable {
  public:
   explicit Executable(std::string_view bytes) : bytes_(bytes), head_(At<ElfW(Ehdr)>(bytes, 0)) {}

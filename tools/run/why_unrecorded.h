@@ -1,4 +1,4 @@
-// Why a program did not load the library that was preloaded.
+// Explains why a program did not load the preloaded library.
 #ifndef ALLOMON_TOOLS_RUN_WHY_UNRECORDED_H_
 #define ALLOMON_TOOLS_RUN_WHY_UNRECORDED_H_
 
@@ -6,11 +6,12 @@
 
 namespace allomon::run {
 
-// The file that a shell would execute for `command`; `command` itself if there is none.
+// Returns the file that a shell would execute for `command`; `command` itself if the shell would
+// find no file.
 std::string PathOfCommand(const std::string& command);
 
-// Half a sentence, behind the program's name: "is linked statically, ...".  Reads a few kilobytes
-// of the file.
+// Returns half a sentence that continues the program's name: "is linked statically, ...".  Reads a
+// few kilobytes of the file.
 std::string WhyUnrecorded(const std::string& path);
 
 }  // namespace allomon::run

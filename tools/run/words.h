@@ -1,4 +1,4 @@
-// Amounts in words, for the lines of `allomon run`.
+// Formats amounts for the lines of `allomon run`.
 #ifndef ALLOMON_TOOLS_RUN_WORDS_H_
 #define ALLOMON_TOOLS_RUN_WORDS_H_
 
@@ -20,7 +20,7 @@ std::string Number(uint64_t number);
 // "1 process", "12,345 processes".
 std::string Count(uint64_t number, const std::string& noun);
 
-// A list for people: "a, b and c"; behind the third only how many more.
+// Returns a list for people: "a, b and c".  After the third name it only counts the others.
 std::string Listed(const std::vector<std::string>& names);
 
 }  // namespace allomon::run

@@ -15,7 +15,7 @@
 namespace allomon::run {
 namespace {
 
-// A descriptor that is closed at the end.
+// Owns a descriptor, and closes it.
 class Descriptor {
  public:
   explicit Descriptor(int fd) : fd_(fd) {}
@@ -58,7 +58,7 @@ std::string ReadAll(int fd) {
   return bytes;
 }
 
-// Of the child.  No destructors of what the parent owns.
+// Runs in the child.  Leaves by _exit(), so that destructors of the parent's objects do not run.
 [[noreturn]] void Work(int output, const std::function<std::string(WorkProgress*)>& work,
                        WorkProgress* progress) {
   try {

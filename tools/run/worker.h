@@ -1,4 +1,4 @@
-// Work in a process of its own, which may be interrupted, or fail in any way, without harm.
+// Runs work in a process of its own, which may be interrupted, or fail in any way, without harm.
 #ifndef ALLOMON_TOOLS_RUN_WORKER_H_
 #define ALLOMON_TOOLS_RUN_WORKER_H_
 
@@ -11,7 +11,7 @@
 
 namespace allomon::run {
 
-// How far the work is; memory of both processes.
+// The progress of the work, in memory that both processes share.
 struct WorkProgress {
   std::atomic<uint64_t> done{0};
   std::atomic<uint64_t> all{0};
@@ -19,12 +19,13 @@ struct WorkProgress {
 
 struct WorkResult {
   bool is_done = false;
-  std::string output;  // what the work returned
-  std::string why;     // it is not done: "interrupted", "ended by signal 11", ...
+  std::string output;  // the result of `work`
+  std::string why;     // why the work is not done: "interrupted", "ended by signal 11", ...
 };
 
 // Runs `work` in a forked child, and `tick` twice a second in this process.  A request to end, or
-// Ctrl-C, ends the child.  The child has a copy of all memory; this process has one thread.
+// Ctrl-C, ends the child.  The child has a copy of all memory.  This process must have one thread
+// only.
 WorkResult RunWorker(const Signals& signals, const std::function<std::string(WorkProgress*)>& work,
                      const std::function<void(const WorkProgress&)>& tick);
 

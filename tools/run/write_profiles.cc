@@ -18,7 +18,8 @@ namespace {
 
 using heap::HeapProfile;
 
-// Another program gets a file if it allocated this, and as large a part of all, or much.
+// A program besides the main one gets a file if it allocated kLeastBytes, and the part 1/kLeastPart
+// of all bytes or kMuchBytes.
 constexpr double kLeastBytes = 1 << 20;
 constexpr double kLeastPart = 100;
 constexpr double kMuchBytes = 4 << 20;
@@ -41,7 +42,8 @@ double SumOfBytes(const std::vector<Program>& programs) {
 
 std::string Encode(const HeapProfile& profile) { return pprof::Gzip(pprof::EncodePprof(profile)); }
 
-// Of one program: of several with its path, which differ in the build, that which allocated most.
+// Returns the profile of a program.  If several builds have its path, it is the one that allocated
+// most, which comes first.
 const HeapProfile* Find(const std::vector<HeapProfile>& profiles, const std::string& program) {
   for (const HeapProfile& profile : profiles) {
     if (profile.program == program) return &profile;
@@ -49,7 +51,7 @@ const HeapProfile* Find(const std::vector<HeapProfile>& profiles, const std::str
   return nullptr;
 }
 
-// Strings behind each other, each behind its length.
+// Concatenates strings, each with its length before it.
 std::string Joined(const std::vector<std::string>& parts) {
   std::string text;
   for (const std::string& part : parts) {
@@ -60,7 +62,7 @@ std::string Joined(const std::vector<std::string>& parts) {
   return text;
 }
 
-// Stops where the text is not what Joined() makes.
+// Splits the result of Joined().  Stops at text that is malformed.
 std::vector<std::string> Parted(std::string_view text) {
   std::vector<std::string> parts;
   uint64_t length = 0;
@@ -112,7 +114,7 @@ void ProfileWriter::Choose(std::vector<HeapProfile> profiles) {
   left_out_ = std::move(left_out);
 }
 
-// Programs of one name in different folders get a number.
+// Adds a number if programs in different folders have the same name.
 std::string ProfileWriter::PathFor(const std::string& program) const {
   std::string path = OutputBeside(out_, NameOf(program));
   const auto is_taken = [this](const std::string& it) {
@@ -131,7 +133,8 @@ ProfileWriter::Files ProfileWriter::Unnamed() const {
   return files;
 }
 
-// Of the worker.  A program whose processes go on may have more samples than it had.
+// Runs in the worker.  A program whose processes still run may have more samples now than at
+// Read().
 std::string ProfileWriter::EncodeNamed(WorkProgress* progress) const {
   recording::RecordingOptions options;
   options.progress = [progress](uint64_t done, uint64_t all) {

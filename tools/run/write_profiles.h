@@ -1,4 +1,5 @@
-// The files of a recording: one for the main program, and one for each other program that matters.
+// Writes the files of a recording: one for the main program, and one for each other program that
+// matters.
 #ifndef ALLOMON_TOOLS_RUN_WRITE_PROFILES_H_
 #define ALLOMON_TOOLS_RUN_WRITE_PROFILES_H_
 
@@ -14,21 +15,22 @@
 
 namespace allomon::run {
 
-// The references are the caller's and outlive it.
+// The references belong to the caller and outlive the writer.
 class ProfileWriter {
  public:
-  // `programs` as Programs() gives them.  `out` is the main program's file.
+  // `programs` is the result of Programs().  `out` is the main program's file.
   ProfileWriter(const MemoryFile& memory, const std::vector<Program>& programs, std::string out,
                 const Signals& signals);
 
   // Reads the profiles, without names, and chooses those that get a file.
   absl::Status Read();
 
-  // After Read().
+  // Callers call Read() first.
   const heap::HeapProfile& main_profile() const { return outputs_.front().profile; }
 
-  // Looks up names, which takes seconds and can be interrupted, and writes.  Says what is not as it
-  // should be.  The path of the main file; empty if it could be written nowhere.
+  // Looks up names, which takes seconds and can be interrupted, and writes the files.  Reports
+  // problems on standard error.  Returns the path of the main file; empty if it could not be
+  // written anywhere.
   std::string Write(bool shows_progress);
 
  private:
@@ -36,7 +38,7 @@ class ProfileWriter {
     std::string path;
     heap::HeapProfile profile;
   };
-  using Files = std::vector<std::string>;  // contents, as `outputs_`
+  using Files = std::vector<std::string>;  // contents, parallel to `outputs_`
 
   void Choose(std::vector<heap::HeapProfile> profiles);
   std::string PathFor(const std::string& program) const;
@@ -49,8 +51,8 @@ class ProfileWriter {
   const std::vector<Program>& programs_;
   const std::string out_;
   const Signals& signals_;
-  std::vector<Output> outputs_;        // the main program's first
-  std::vector<std::string> left_out_;  // names of programs without a file
+  std::vector<Output> outputs_;        // the main program's file comes first
+  std::vector<std::string> left_out_;  // names of programs that get no file
 };
 
 }  // namespace allomon::run
