@@ -7,7 +7,7 @@ namespace {
 
 using Numbers = std::vector<uint32_t>;
 
-// Vertices are numbers of a depth-first walk, from 1; 0 is none.
+// Vertices are numbers of a depth-first walk, from 1; 0 stands for no vertex.
 class LengauerTarjan {
  public:
   explicit LengauerTarjan(const Snapshot& snapshot) : graph_(snapshot) {}
@@ -20,7 +20,8 @@ class LengauerTarjan {
   }
 
  private:
-  // Numbers the nodes in preorder.  `cursor` is the next edge of a node that is open.
+  // Numbers the nodes in preorder.  `cursor` is the next edge of each node that the walk has
+  // entered.
   void Walk() {
     number_.assign(graph_.n_nodes(), 0);
     vertex_.assign(1, 0);
@@ -67,7 +68,8 @@ class LengauerTarjan {
     }
   }
 
-  // The vertices with an edge to w are predecessors_[first_predecessor_[w], ...[w + 1]).
+  // Fills the lists of predecessors: the vertices with an edge to w are
+  // predecessors_[first_predecessor_[w], ...[w + 1]).
   void FindPredecessors() {
     first_predecessor_.assign(n() + 2, 0);
     ForEachRetainingEdge([this](uint32_t, uint32_t w) { ++first_predecessor_[w]; });
@@ -90,7 +92,7 @@ class LengauerTarjan {
         const uint32_t u = Evaluate(predecessors_[i]);
         if (semi_[u] < semi_[w]) semi_[w] = semi_[u];
       }
-      // Until a vertex leaves its bucket, dominator_ has the next one there.
+      // While a vertex is in a bucket, its dominator_ is the next vertex of that bucket.
       dominator_[w] = std::exchange(bucket_[semi_[w]], w);
       ancestor_[w] = parent_[w];
       EmptyBucket(parent_[w]);
@@ -125,7 +127,8 @@ class LengauerTarjan {
     }
   }
 
-  // A dominator has a smaller number than what it dominates.
+  // Sums retained sizes backwards, since a dominator has a smaller number than the vertices that it
+  // dominates.
   Dominators Result() {
     Dominators result;
     predecessors_ = first_predecessor_ = semi_ = label_ = ancestor_ = bucket_ = parent_ = Numbers();
@@ -145,7 +148,7 @@ class LengauerTarjan {
 
   const Snapshot& graph_;
   Numbers number_;  // by node
-  Numbers vertex_;  // by number: the node
+  Numbers vertex_;  // the node, by number
   Numbers parent_;
   Numbers first_predecessor_;
   Numbers predecessors_;
@@ -161,8 +164,8 @@ class LengauerTarjan {
 
 Dominators FindDominators(const Snapshot& snapshot) { return LengauerTarjan(snapshot).Find(); }
 
-// Walks the tree of dominators depth first.  A node under another one of its class is in that one's
-// retained size.
+// Walks the dominator tree depth first.  Skips nodes below another node of their class, whose
+// retained size includes them.
 std::vector<uint64_t> RetainedByClass(const Snapshot& snapshot, const Dominators& dominators) {
   Numbers first_child(snapshot.n_nodes(), kNone);
   Numbers next_sibling(snapshot.n_nodes(), kNone);

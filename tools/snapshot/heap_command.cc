@@ -55,7 +55,7 @@ class Command {
                     : SummaryText(snapshot, dominators, paths, style_));
   }
 
-  // What is wrong with the options is wrong for this file.
+  // Adds the file's name to errors, since wrong options are wrong for this file.
   absl::StatusOr<std::string> Done(absl::StatusOr<std::string> text) {
     progress_.Show("");
     if (text.ok()) return text;

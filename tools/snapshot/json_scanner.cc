@@ -9,7 +9,7 @@ namespace {
 constexpr size_t kBufferBytes = size_t{1} << 20;
 constexpr uint64_t kProgressBytes = uint64_t{16} << 20;
 constexpr size_t kMostTextBytes = size_t{1} << 20;
-// Deeper values are refused; those of snapshots have a few levels, call trees some hundred.
+// Refuses deeper nesting.  Values in snapshots have a few levels, and call trees some hundred.
 constexpr size_t kMostDepth = 10000;
 
 void AppendUtf8(uint32_t point, std::string* text) {
@@ -81,7 +81,7 @@ bool JsonScanner::TakeHex(uint32_t* unit) {
   return true;
 }
 
-// A half of a surrogate pair without the other becomes U+FFFD: strings of JavaScript may hold one.
+// Turns half of a surrogate pair into U+FFFD, because strings of JavaScript may contain one.
 bool JsonScanner::TakeEscape(std::string* text) {
   char c = 0;
   if (!TakeByte(&c)) return false;
@@ -131,7 +131,7 @@ bool JsonScanner::TakeString(std::string* text) {
   }
 }
 
-// Behind the first quotation mark.
+// The first quotation mark must have been read.
 bool JsonScanner::SkipString(std::string* text) {
   for (bool escaped = false;;) {
     char c = 0;
@@ -142,7 +142,7 @@ bool JsonScanner::SkipString(std::string* text) {
   }
 }
 
-// Numbers, true, false, null.
+// Skips a number, true, false or null.
 bool JsonScanner::SkipWord(std::string* text) {
   size_t length = 0;
   for (; at_ != end_ || Fill(); ++at_, ++length) {
@@ -155,8 +155,7 @@ bool JsonScanner::SkipWord(std::string* text) {
   return length > 0 || Fail("a value was expected");
 }
 
-// Only looks whether brackets pair: what is skipped is not used, and what is kept is parsed by
-// another parser.
+// Checks only that brackets pair.  Skipped text is not used, and kept text goes to another parser.
 bool JsonScanner::SkipValue(std::string* text) {
   std::string open;
   do {

@@ -1,4 +1,4 @@
-// Reads JSON from a file as it comes, with little memory: for texts of gigabytes that are mostly
+// Reads JSON from a file in one pass, with little memory: for texts of gigabytes that are mostly
 // arrays of numbers.
 #ifndef ALLOMON_TOOLS_SNAPSHOT_JSON_SCANNER_H_
 #define ALLOMON_TOOLS_SNAPSHOT_JSON_SCANNER_H_
@@ -10,17 +10,18 @@
 
 namespace allomon::snapshot {
 
-// After a failure all functions fail, and error() says what was wrong with the first that did.
+// After a failure all functions fail, and error() describes the first failure.
 class JsonScanner {
  public:
-  // Puts at most `size` bytes at `to`.  Returns their number, 0 at the end, below 0 on failure.
+  // Writes at most `size` bytes to `to`.  Returns their number, 0 at the end, and a negative number
+  // on failure.
   using Source = std::function<int64_t(char* to, size_t size)>;
-  // Told how many bytes were read so far, about every 16 MiB.
+  // Called about every 16 MiB with the number of bytes read so far.
   using Progress = std::function<void(uint64_t bytes)>;
 
   JsonScanner(Source source, Progress progress);
 
-  // The next character that is not blank, which stays; 0 at the end.
+  // Returns the next character that is not blank, without consuming it; 0 at the end.
   char Peek() {
     while (at_ != end_ || Fill()) {
       if (!IsBlank(*at_)) return *at_;
@@ -28,15 +29,15 @@ class JsonScanner {
     }
     return 0;
   }
-  // Takes this character.
+  // Consumes this character.  Fails if another one comes next.
   bool Take(char wanted);
-  // Takes the character if it comes next.
+  // Consumes the character if it comes next.
   bool TakeIf(char wanted) {
     if (Peek() != wanted) return false;
     ++at_;
     return true;
   }
-  // An integer from 0 to 2^64 - 1, without a sign, a fraction or an exponent.
+  // Reads an integer from 0 to 2^64 - 1, without a sign, a fraction or an exponent.
   bool TakeNumber(uint64_t* number) {
     const char first = Peek();
     if (!IsDigit(first)) return Fail("a number without sign was expected");
@@ -50,14 +51,15 @@ class JsonScanner {
     *number = value;
     return true;
   }
-  // Appends the string's characters, its escapes decoded to UTF-8.
+  // Appends the string's characters, with escapes decoded to UTF-8.
   bool TakeString(std::string* text);
-  // Skips a value of any kind.  Its text is appended to `text`, if there is one, up to a mebibyte.
+  // Skips a value of any kind.  Appends its text to `text`, if that is not null; fails if the text
+  // exceeds a mebibyte.
   bool SkipValue(std::string* text);
   bool TakeEnd();
 
   bool Fail(const std::string& what);
-  // "what, at byte 123"; empty: nothing has failed.
+  // "what, at byte 123"; empty if nothing has failed.
   const std::string& error() const { return error_; }
   uint64_t position() const { return read_ - static_cast<uint64_t>(end_ - at_); }
 

@@ -12,7 +12,7 @@ absl::Status Bad(const std::string& what) {
   return absl::InvalidArgumentError("no heap snapshot: " + what);
 }
 
-// More fields than any writer has.
+// More fields than any writer produces.
 constexpr size_t kMostFields = 64;
 
 absl::StatusOr<std::vector<std::string>> Words(const Json& object, const char* name) {
@@ -36,7 +36,7 @@ absl::Status Find(const std::vector<std::string>& fields, const char* name, size
   return absl::OkStatus();
 }
 
-// The names of the types are at the place of the field "type", in a list of their own.
+// Reads the names of the types: a list at the index of the field "type".
 absl::Status FindTypes(const Json& meta, const char* name, size_t place,
                        std::vector<std::string>* types) {
   const auto lists = meta.find(name);

@@ -1,4 +1,4 @@
-// The head of a heap snapshot: which numbers a node and an edge have, and how many there are.
+// Parses the head of a heap snapshot: the fields of a node and of an edge, and the numbers of both.
 #ifndef ALLOMON_TOOLS_SNAPSHOT_META_H_
 #define ALLOMON_TOOLS_SNAPSHOT_META_H_
 
@@ -13,7 +13,7 @@ namespace allomon::snapshot {
 struct Meta {
   struct Node {
     size_t fields = 0;
-    size_t type, name, id, self_size, edge_count;  // which of the fields
+    size_t type, name, id, self_size, edge_count;  // indices among the fields
     std::vector<std::string> types;
   } node;
   struct Edge {
@@ -25,7 +25,7 @@ struct Meta {
   uint64_t edge_count = 0;
 };
 
-// Of the JSON of the value "snapshot".
+// Parses the JSON text of the value "snapshot".
 absl::StatusOr<Meta> ParseMeta(const std::string& json);
 
 }  // namespace allomon::snapshot

@@ -10,7 +10,7 @@ using report::Column;
 using report::Grid;
 
 constexpr int kLeastName = 16;
-// A run of steps that are alike is shown by its first ones.
+// Shows only the first steps of a run of like ones.
 constexpr size_t kMostAlike = 2;
 
 class ObjectView {
@@ -39,7 +39,7 @@ class ObjectView {
     return (style_.width == 0 ? text : CutToBeginning(text, style_.width, style_.charset)) + "\n";
   }
 
-  // Whether the steps to two nodes have the same name, from nodes of one class.
+  // True if the steps to two nodes have the same name and start from nodes of one class.
   bool Alike(uint32_t a, uint32_t b) const {
     const uint32_t edge_a = paths_.edge[a];
     const uint32_t edge_b = paths_.edge[b];
@@ -72,7 +72,7 @@ class ObjectView {
     return text;
   }
 
-  // The rows that are shown, and how many there are.
+  // Prints the shown rows, and how many more exist.
   std::string Table(const char* title, Grid grid, size_t count) const {
     if (count == 0) return "";
     const size_t more = count - grid.rows.size();

@@ -5,7 +5,8 @@
 namespace allomon::snapshot {
 namespace {
 
-// What is looked for among the groups above a new one.  Ways with more classes are not folded.
+// Limits the search among the groups above a new one.  Longer paths of different classes are not
+// folded.
 constexpr int kMostFoldedSteps = 64;
 
 class Grouping {
@@ -29,7 +30,7 @@ class Grouping {
   PathGroups& result() { return result_; }
 
  private:
-  // The group of this class on the way, if there is one.
+  // Returns the group of this class on the path; kNone if the path has no such group.
   uint32_t Recurring(uint32_t group, uint32_t node_class) const {
     for (int i = 0; group != kNone && i < kMostFoldedSteps; ++i) {
       const PathGroup& one = result_.groups[group];

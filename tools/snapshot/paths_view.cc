@@ -17,7 +17,7 @@ std::string GroupEdge(const Snapshot& snapshot, uint32_t edge) {
   return indexed ? "[]" : EdgeText(snapshot, edge);
 }
 
-// One step a line, from the objects to the root.
+// Prints a path, one step a line, from the objects to the root.
 std::string GroupText(const Snapshot& snapshot, const PathGroups& all, const PathGroup& last,
                       const Style& style) {
   std::string text = Objects(last.objects) + ", " + BytesText(last.bytes) + "\n";

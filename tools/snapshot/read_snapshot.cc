@@ -20,14 +20,15 @@ constexpr size_t kMostFields = 64;
 // Of all nodes together, so that no sum of sizes, and no difference of two, overflows.
 constexpr uint64_t kMostBytes = uint64_t{1} << 62;
 
-// How a table calls the nodes of a type; nullptr: by their names.
+// Returns the class that tables show for nodes of a type; nullptr if they show the nodes' names; ""
+// for the type's own name in brackets.
 const char* ClassOfType(const std::string& type) {
   if (type == "object" || type == "native") return nullptr;
   if (type == "hidden") return "(system)";
   if (type == "code") return "(compiled code)";
   if (type == "closure") return "Function";
   if (type == "regexp") return "RegExp";
-  return "";  // its own name in brackets
+  return "";  // the type's own name in brackets
 }
 
 class Reader {
@@ -93,7 +94,7 @@ class Reader {
     return in_.Take(']');
   }
 
-  // What the head promises takes room only as far as the file can hold it.
+  // Reserves room for `count` elements, but not for more than a file of this size can contain.
   template <typename T>
   void Reserve(std::vector<T>* vector, uint64_t count, size_t fields) const {
     const uint64_t most = options_.size_bytes / (2 * fields) + 2;
@@ -123,7 +124,8 @@ class Reader {
       to.node_name.push_back(static_cast<uint32_t>(group[node.name]));
       to.node_id.push_back(group[node.id]);
       to.self_bytes.push_back(group[node.self_size]);
-      to.node_class.push_back(static_cast<uint32_t>(group[node.type]));  // for now
+      to.node_class.push_back(static_cast<uint32_t>(group[node.type]));  // the type; NameClasses()
+                                                                         // replaces it by the class
       if (options_.edges) to.first_edge.push_back(static_cast<uint32_t>(edges));
       edges += group[node.edge_count];
       return edges <= meta_->edge_count || in_.Fail("more edges than edge_count");
@@ -171,8 +173,8 @@ class Reader {
     return count == meta_->edge_count || in_.Fail("fewer edges than edge_count");
   }
 
-  // An edge of the type "shortcut" stands for a path that is there besides, but for those of the
-  // root, which are what the program calls global.
+  // Sets the flags by type.  A "shortcut" edge repeats a path that other edges form, except an edge
+  // of the root, which leads to a global object.
   void FindEdgeTypes() {
     for (const std::string& type : meta_->edge.types) {
       const bool retains = type != "weak" && type != "shortcut";
@@ -196,7 +198,7 @@ class Reader {
     return in_.Take(']');
   }
 
-  // --- When all parts are there.
+  // --- Once all parts have been read.
 
   absl::Status Finish() {
     if (!meta_.has_value()) return Bad("\"snapshot\" is missing");
@@ -225,7 +227,7 @@ class Reader {
     return static_cast<uint32_t>(result_.classes.size() - 1);
   }
 
-  // From the type of each node to its class.  Names of one text may be several strings.
+  // Replaces the type of each node by its class.  Several strings may have the same text.
   void NameClasses() {
     std::vector<uint32_t> by_type(meta_->node.types.size(), kNone);
     std::vector<uint32_t> by_string(result_.string_begin.size(), kNone);
@@ -249,7 +251,8 @@ class Reader {
     return found->second;
   }
 
-  // Our groups of roots are objects without bytes that hang on the root; Chrome's are synthetic.
+  // Finds the groups of roots.  In Allomon's snapshots they are objects without bytes below the
+  // root; Chrome's are synthetic.
   void FindRootGroups() {
     for (uint32_t e = 0; e < result_.first_edge[1]; ++e) {
       const uint32_t n = result_.edge_to[e];
@@ -260,10 +263,10 @@ class Reader {
     }
   }
 
-  // Resolves the edges whose flags depend on more than the type.  The value of a WeakMap is held by
-  // the key and by the map together; as DevTools does, the edge from the key is taken.
+  // Resolves the edges whose flags depend on more than the type.  A value of a WeakMap is held by
+  // the key and the map together.  As in DevTools, only the edge from the key counts as retaining.
   void FindRetaining() {
-    std::unordered_map<uint32_t, uint64_t> tables;  // by string
+    std::unordered_map<uint32_t, uint64_t> tables;  // id of the table, by string
     for (uint32_t n = 0; n < result_.n_nodes(); ++n) {
       for (uint32_t e = result_.first_edge[n]; e < result_.first_edge[n + 1]; ++e) {
         uint8_t& flags = result_.edge_flags[e];
@@ -276,7 +279,8 @@ class Reader {
     }
   }
 
-  // "1 / part of key (A @3) -> value (B @5) pair in WeakMap (table @7)" of node 7.
+  // True if an edge of `node` has a name like "1 / part of key (A @3) -> value (B @5) pair in
+  // WeakMap (table @7)", and 7 is the id of `node`.
   bool IsOfTable(uint32_t node, uint32_t string, std::unordered_map<uint32_t, uint64_t>* tables) {
     const auto [found, is_new] = tables->try_emplace(string, UINT64_MAX);
     if (is_new) {
@@ -291,7 +295,7 @@ class Reader {
     return found->second == result_.node_id[node];
   }
 
-  // Flags of this reader alone.
+  // Flags that only this reader uses.
   static constexpr uint8_t kShortcut = 4;
   static constexpr uint8_t kInternal = 8;
 
@@ -300,7 +304,7 @@ class Reader {
   std::optional<Meta> meta_;
   std::vector<uint8_t> edge_flags_;  // by type
   bool edges_read_ = false;
-  uint64_t strings_of_edges_ = 0;  // that must be there for their names
+  uint64_t strings_of_edges_ = 0;  // number of strings that the names of edges need
   std::unordered_map<std::string, uint32_t> class_by_name_;
   absl::Status status_;
   Snapshot result_;

@@ -12,15 +12,15 @@
 namespace allomon::snapshot {
 
 struct ReadOptions {
-  bool edges = true;        // false: they are checked and not kept
-  uint64_t size_bytes = 0;  // of the file; 0: unknown
+  bool edges = true;        // false: edges are checked but not kept
+  uint64_t size_bytes = 0;  // size of the file; 0: unknown
 };
 
-// Each number of the result is within its bounds: nodes, edges, strings.  Fails with one line,
-// without the file's name, for anything else.
+// All numbers in the result are within bounds: nodes, edges, strings.  Other input fails with one
+// line, without the file's name.
 absl::StatusOr<Snapshot> ReadSnapshot(JsonScanner* scanner, const ReadOptions& options);
 
-// The same of a file; "-" is standard input.  The line of an error names the file.
+// Does the same for a file; "-" is standard input.  An error line names the file.
 absl::StatusOr<Snapshot> ReadSnapshotFile(const std::string& path, const ReadOptions& options,
                                           const JsonScanner::Progress& progress);
 

@@ -12,29 +12,29 @@ namespace allomon::snapshot {
 inline constexpr uint32_t kNone = UINT32_MAX;
 
 enum EdgeFlags : uint8_t {
-  kRetains = 1,  // keeps its target alive
-  kIndexed = 2,  // has a number for a name
+  kRetains = 1,  // the edge keeps its target alive
+  kIndexed = 2,  // the edge has a number instead of a name
 };
 
-// Nodes and edges by their places in the file.  Node 0 is the root.  The edges of a node stand
-// together.  28 bytes a node, 9 an edge.
+// Nodes and edges are numbered as in the file.  Node 0 is the root.  The edges of a node are
+// contiguous.  Takes 28 bytes per node and 9 per edge.
 struct Snapshot {
-  std::vector<uint32_t> node_name;  // a string
-  std::vector<uint64_t> node_id;    // as the file says
+  std::vector<uint32_t> node_name;  // number of a string
+  std::vector<uint64_t> node_id;    // as in the file
   std::vector<uint64_t> self_bytes;
-  std::vector<uint32_t> first_edge;  // one more than there are nodes
-  std::vector<uint32_t> node_class;  // which of `classes`
+  std::vector<uint32_t> first_edge;  // one more than nodes
+  std::vector<uint32_t> node_class;  // index in `classes`
   std::vector<uint8_t> edge_flags;
-  std::vector<uint32_t> edge_name;  // a string; or a number
+  std::vector<uint32_t> edge_name;  // number of a string, or an index
   std::vector<uint32_t> edge_to;
 
-  // What tables call a type: the name of an object, "(string)" for all strings of a program.
+  // Names of classes in tables: the name of an object, or "(string)" for all strings of a program.
   std::vector<std::string> classes;
-  // Whether nodes of the class stand for no memory of the program: the root, groups of roots.
+  // True for classes whose nodes are no memory of the program: the root, and groups of roots.
   std::vector<bool> class_is_synthetic;
 
-  std::string text;                    // of all strings, one behind the other
-  std::vector<uint64_t> string_begin;  // one more than there are strings
+  std::string text;                    // all strings, concatenated
+  std::vector<uint64_t> string_begin;  // one more than strings
 
   uint32_t n_nodes() const { return static_cast<uint32_t>(node_id.size()); }
   uint32_t n_edges() const { return static_cast<uint32_t>(edge_flags.size()); }

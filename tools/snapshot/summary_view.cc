@@ -83,7 +83,7 @@ class Summary {
            More(classes.size(), "types");
   }
 
-  // Objects that no other object dominates.
+  // Returns the objects that no other object dominates.
   std::vector<uint32_t> Outermost() const {
     std::vector<uint32_t> nodes;
     for (uint32_t n = 1; n < snapshot_.n_nodes(); ++n) {

@@ -1,4 +1,4 @@
-// What all views of a snapshot share.
+// Functions that all views of a snapshot share.
 #include "tools/snapshot/views.h"
 #include "tools/text/amounts.h"
 
@@ -19,7 +19,7 @@ std::string Shown(std::string_view text, const Style& style) {
   return Printable(text, style.charset);
 }
 
-// Strings of a program may be long.
+// Cuts names, because they may be strings of the program, which may be long.
 std::string ObjectName(const Snapshot& snapshot, uint32_t node, const Style& style) {
   constexpr int kMostColumns = 60;
   if (snapshot.IsSynthetic(node)) {

@@ -1,4 +1,4 @@
-// Texts about a snapshot, for a terminal.
+// Formats texts about a snapshot, for a terminal.
 #ifndef ALLOMON_TOOLS_SNAPSHOT_VIEWS_H_
 #define ALLOMON_TOOLS_SNAPSHOT_VIEWS_H_
 
@@ -18,30 +18,30 @@ struct Style {
   Charset charset = Charset::kUtf8;
 };
 
-// What is live and retained by class, and the objects that dominate most.
+// Lists live and retained bytes by class, and the objects with the largest retained sizes.
 std::string SummaryText(const Snapshot& snapshot, const Dominators& dominators,
                         const ShortestPaths& paths, const Style& style);
 
-// The kinds of shortest ways to the objects of a class.  Fails if there is none of the class.
+// Lists the kinds of shortest paths to the objects of a class.  Fails if no object is of the class.
 absl::StatusOr<std::string> PathsText(const Snapshot& snapshot, const ShortestPaths& paths,
                                       const std::string& class_name, const Style& style);
 
-// One object.  Fails if there is none of this id.
+// Describes one object.  Fails if no object has this id.
 absl::StatusOr<std::string> ObjectText(const Snapshot& snapshot, const Dominators& dominators,
                                        const ShortestPaths& paths, uint64_t id, const Style& style);
 
-// What has changed by class.  The edges of the snapshots are not looked at.
+// Lists the changes by class.  Ignores the edges of the snapshots.
 std::string DiffText(const Snapshot& before, const Snapshot& after, const Style& style);
 
-// --- For these.
+// --- Helpers of the functions above.
 
 std::string BytesText(uint64_t bytes);
 std::string CountText(uint64_t count);
 std::string PercentText(uint64_t part, uint64_t whole);
 std::string Shown(std::string_view text, const Style& style);
-// "Cell @123".
+// Returns a name like "Cell @123".
 std::string ObjectName(const Snapshot& snapshot, uint32_t node, const Style& style);
-// "1 object", "2 objects".
+// Returns "1 object", "2 objects".
 std::string Objects(uint64_t count);
 
 }  // namespace allomon::snapshot
