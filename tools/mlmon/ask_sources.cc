@@ -88,12 +88,13 @@ std::string AskSources(const std::string& executable) {
   if (!in.valid() || !out.valid() || !Spawn(AbsolutePath(executable), in, out, &child)) {
     return "";
   }
-  // This process's copy of the writing end is closed.  A child that reads its standard input would
+  // Closes this process's copy of the writing end.  A child that reads its standard input would
   // otherwise wait for this process, while this process waits for the child.
   in.CloseWriter();
   out.CloseWriter();
   std::string answer = ReadToEnd(out.reader());
-  // A child that still writes after a failed read gets SIGPIPE and does not wait.
+  // Closes the reading end after a failed read: a child that still writes gets SIGPIPE and does not
+  // wait.
   out.CloseReader();
   Reap(child);
   return answer;

@@ -5,8 +5,8 @@
 
 namespace allomon::mlprof {
 
-// Runs `executable @MLton show-sources`, without a shell or a search of PATH, and returns what it
-// prints.  The exit status is ignored: the caller judges the answer by its text.  A program that
+// Runs `executable @MLton show-sources`, without a shell or a search of PATH, and returns its
+// output.  The exit status is ignored: the caller judges the answer by its text.  A program that
 // cannot be run gives an empty answer.
 //
 // The child gets this process's directory, environment and standard error.  Its standard input is

@@ -26,13 +26,13 @@ std::string OffsetIn(const std::string& path, uint64_t address) {
   return path.substr(path.rfind('/') + 1) + text;
 }
 
-// What is known about the code of a profile's modules.
+// Reads the code of a profile's modules.
 class Code {
  public:
   Code(const std::vector<CodeModule>& modules, const std::string& debug_folder)
       : modules_(modules), debug_folder_(debug_folder) {}
 
-  // Innermost first; empty if the file that ran is not there.
+  // Returns the frames, innermost first; empty if the file that ran is not there.
   const Frames& At(const CodeAddress& at) {
     const auto [found, is_new] = frames_.try_emplace({at.module, at.address});
     const CodeFile* const file = FileOf(at.module);
@@ -40,8 +40,7 @@ class Code {
     return found->second;
   }
 
-  // Of functions that have no names in the profile, and whose file does not give them now: a line
-  // for each file.
+  // Returns a line for each file that cannot name functions which have no names in the profile.
   std::vector<std::string> NotesOnUnnamed(const Profile& profile) {
     std::set<uint32_t> noted;
     for (const CallSite& site : profile.call_sites.sites) {
@@ -78,7 +77,7 @@ class Code {
     return found->second.get();
   }
 
-  // Another file's names would be worse than none.
+  // Opens a file only if it is the one that ran: another file's names would be worse than no names.
   std::unique_ptr<CodeFile> Open(const CodeModule& module) const {
     if (module.build_id.empty() && !module.file.is_known()) return nullptr;
     auto file = CodeFile::Open(module.path, debug_folder_);
@@ -101,7 +100,7 @@ class Divider {
  public:
   Divider(MlmonInt whole, MlmonInt shares) : whole_(whole), left_(whole), shares_(shares) {}
 
-  // The last share must be taken by TakeRest().
+  // Callers take the last share by TakeRest() if the parts must add up.
   MlmonInt Take(MlmonInt share) {
     const MlmonInt part = Part(share);
     left_ -= part;
@@ -126,7 +125,7 @@ struct Row {
   SourceName name;
   MlmonCount count;
   uint32_t callers = 0;
-  std::map<std::string, MlmonInt> positions;  // what was asked for by each line of it
+  std::map<std::string, MlmonInt> positions;  // amounts by line of the function
 };
 
 class Namer {
@@ -159,11 +158,11 @@ class Namer {
  private:
   using Sites = std::vector<const CallSite*>;
 
-  // The source function that a place is charged to.
+  // The source function that is charged for an address.
   struct Found {
     std::string name;
     std::string position;
-    bool is_innermost = false;  // it is the very function of the place
+    bool is_innermost = false;  // it is the function at the address itself
   };
 
   uint32_t CallersOf(uint32_t index) const {
@@ -176,13 +175,13 @@ class Namer {
       const Frames& frames = code_.At(at);
       if (frames.empty()) break;
       for (const CodeFrame& frame : frames) {
-        // A tick is noted at its function's start, where nothing of what it inlined is meant.
+        // A tick is recorded at its function's start, where inlined calls must not be charged.
         const bool is_meant = at.address != at.start || &frame == &frames.back();
         if (!is_meant || wrappers_.Contain(frame.name)) continue;
         return Describe(index, site, at, frame, &frame == &frames.back());
       }
     }
-    // All that is known are wrappers, or nothing is known.
+    // Only wrappers are known, or nothing is known.
     const CodeAddress& first = site.frames.front();
     const Frames& frames = code_.At(first);
     if (frames.empty()) return AsWritten(index);
@@ -199,7 +198,7 @@ class Namer {
     const bool is_own = is_outermost && &at == &site.frames.front();
     const Found written = AsWritten(index);
     if (is_own && !frame.named) return written;
-    // The process may have known a line where no debug file is found any more.
+    // The process may have known a line although no debug file is found any more.
     const bool keeps_position = is_own && frame.file.empty();
     return {frame.name, keeps_position ? written.position : code_.PositionOf(at, frame), is_own};
   }
@@ -211,7 +210,7 @@ class Namer {
     return rows_[place->second];
   }
 
-  // Divides what a function used by the places that it was used from.
+  // Divides the amount of a function among its call sites.
   void ShareOut(uint32_t index) {
     const Sites& sites = sites_of_[index];
     MlmonInt shares = 0;
@@ -227,7 +226,7 @@ class Namer {
     }
   }
 
-  // Rows stay; those of wrappers give what they used themselves to their callers' rows.
+  // Keeps the rows, but moves the own amounts of wrappers to their callers' rows.
   void NameInPlace() {
     std::map<Place, uint32_t> row_at;
     for (uint32_t i = 0; i < sites_of_.size(); ++i) {
@@ -262,7 +261,7 @@ class Namer {
     }
   }
 
-  // Of several lines the one that used most is shown.
+  // Returns the line with the largest amount.
   static std::string MainPosition(const Row& row) {
     const auto main =
         std::max_element(row.positions.begin(), row.positions.end(),

@@ -39,8 +39,8 @@ bool MayRun(const fs::path& path) {
 
 enum class Kind { kAnswers, kDoesNotAnswer, kOther };
 
-// An executable that does not know the question would do its work instead of answering, so it must
-// not be run.
+// Recognizes executables that do not know the question.  They must not run: instead of answering
+// they would do their work.
 Kind KindOf(const fs::path& path) {
   std::string contents;
   mlprof::ReadFailure failure;
@@ -74,9 +74,9 @@ class Finder {
     for (const std::string& file : named) {
       if (KindOf(file) != Kind::kDoesNotAnswer && Ask(file)) return std::move(program_);
     }
-    // The names beside the profile are those of a program that was profiled by the preloaded
-    // library, or of a profile of what is live, which is charged to other functions than the
-    // program answers for.
+    // The names beside the profile explain two cases.  The program was profiled by the preloaded
+    // library.  Or the profile counts live memory, which is charged to other functions than those
+    // that the program answers with.
     if (ReadStub(profile_ + ".sources")) return std::move(program_);
     return absl::InvalidArgumentError(tried_ + "; name the program that wrote " + profile_ +
                                       ", or profile this build of it again");
@@ -93,7 +93,7 @@ class Finder {
   }
 
  private:
-  // Remembers the first reason only, since it is about the file that the user meant.
+  // Remembers the first reason only, because it is about the file that the user meant.
   bool Because(const std::string& reason) {
     if (tried_.empty()) tried_ = reason;
     return false;

@@ -11,9 +11,9 @@
 
 namespace allomon::report {
 
-// If programs are `named`: the first of them whose magic is that of the profile, otherwise
-// PROFILE.sources.  The named programs are run, as mlprof runs them.  If none is named: the first
-// of these that has the magic:
+// Tries the programs in `named`, if there are any: takes the first whose magic is that of the
+// profile, otherwise PROFILE.sources.  The named programs are run, as mlprof runs them.  If `named`
+// is empty, takes the first of these that has the magic:
 //
 //   PROFILE.sources    if it is the script that Allomon writes: it is read, not run
 //   executables        in the profile's directory that contain the words `@MLton` and

@@ -92,14 +92,14 @@ absl::Status Add(ProfileText input, Profile* profile, std::optional<Mlmon>* sum)
   return absl::OkStatus();
 }
 
-// Reads the beginning alone: scripts may be long, and programs longer.
+// Reads only the beginning: scripts may be long, and programs longer.
 bool IsScriptOfLive(const std::string& file) {
   char head[256] = {};
   std::ifstream(file, std::ios::binary).read(head, sizeof head);
   return IsStubOfLive(std::string_view(head, sizeof head));
 }
 
-// Whether the profile is of what is live, according to the script beside it or one that was named.
+// True if the profile counts live memory, according to the script beside it or one that was named.
 bool IsOfLive(const std::string& file, const std::vector<std::string>& programs) {
   if (access((file + ".sources").c_str(), F_OK) == 0) return IsScriptOfLive(file + ".sources");
   return programs.size() == 1 && IsScriptOfLive(programs.front());
@@ -112,7 +112,7 @@ absl::Status Mixed(const std::string& file, bool live, const std::string& other)
              ": give profiles of one kind, all or none with ALLOMON_PROFILE=live");
 }
 
-// Fails unless all files are of what is live, or none.
+// Fails if some of the files count live memory and others do not.
 absl::Status CheckLive(const Profile& profile, const std::vector<std::string>& programs) {
   for (const std::string& file : profile.files) {
     if (IsOfLive(file, programs) != profile.live) {
@@ -122,14 +122,14 @@ absl::Status CheckLive(const Profile& profile, const std::vector<std::string>& p
   return absl::OkStatus();
 }
 
-// The script of that name; "" if it cannot be read.
+// Returns the contents of the script `file`; "" if it cannot be read.
 std::string ScriptIn(const std::string& file) {
   std::string script;
   mlprof::ReadFailure failure;
   return mlprof::ReadFile(file, &script, &failure) ? script : "";
 }
 
-// Adds those of another process that ran the same code.
+// Adds the call sites of another process that ran the same code.
 void AddCallSites(CallSites more, CallSites* sum) {
   const auto modules = static_cast<uint32_t>(sum->modules.size());
   for (CodeModule& module : more.modules) sum->modules.push_back(std::move(module));
@@ -144,7 +144,8 @@ void AddCallSites(CallSites more, CallSites* sum) {
   if (!more.wrappers.empty()) sum->wrappers = std::move(more.wrappers);
 }
 
-// Of the scripts that explain this profile: a program that explains itself has other functions.
+// Reads call sites from the scripts that explain this profile.  A program that explains itself has
+// other functions.
 void ReadCallSites(Profile* profile) {
   std::string magic;
   internal::AppendHexWord(profile->data.magic, &magic);

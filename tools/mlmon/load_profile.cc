@@ -8,8 +8,8 @@
 namespace allomon::mlprof {
 namespace {
 
-// Merges the first file with an empty profile that has the executable's magic.  All else that the
-// first file says is taken as it is.
+// Adds a profile to the sum.  The first one must have the executable's magic; its other fields are
+// taken as they are.
 bool Merge(uint32_t magic, Mlmon profile, std::optional<Mlmon>* sum, std::string* error) {
   if (sum->has_value()) return MergeMlmon(profile, &**sum, error);
   if (profile.magic != magic) {

@@ -12,16 +12,17 @@ namespace allomon::mlprof {
 
 // Adds up the files.  `data` has no value if there are no files.  A file that cannot be read,
 // parsed or merged is an error.  If `tolerant`, it is left out instead, and a line is added to
-// `warnings`.  The sum must have a count for each source and each name of `program`.  If it has
-// not, that is an error in any case, as in mlprof, which crashes.
+// `warnings`.  The sum must have a count for each source and each name of `program`.  Otherwise the
+// call fails even if `tolerant`, as mlprof does, which crashes.
 bool LoadProfile(const Program& program, const std::vector<std::string>& files, bool tolerant,
                  std::optional<Mlmon>* data, std::string* warnings, std::string* error);
 
-// Whether `sum` has as many counts as LoadProfile asks for.  For callers that have added up
+// True if `sum` has as many counts as LoadProfile asks for.  It is for callers that have added up
 // profiles themselves.
 bool CheckLengths(const Program& program, const Mlmon& sum, std::string* error);
 
-// The names in the files `lists`, separated by white space.  The names of the last list come first.
+// Reads names from the files `lists`, separated by white space.  The names of the last list come
+// first.
 bool LoadFileLists(const std::vector<std::string>& lists, std::vector<std::string>* files,
                    std::string* error);
 

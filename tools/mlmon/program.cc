@@ -15,10 +15,10 @@ bool UserError(const std::string& file, const char* what, std::string* error) {
   return false;
 }
 
-// Replaces a name by its part after the last dot that has something after it.  A name of dots only
-// stays.
+// Replaces a name by its part after the last dot that has something after it.  A name that consists
+// of dots stays.
 void Shorten(SourceName* name) {
-  // Names without a position are the runtime's own and have no long form.
+  // Names without a position are those of the runtime, and have no long form.
   if (name->position.empty()) return;
   const size_t end = name->name.find_last_not_of('.');
   if (end == std::string::npos) return;
@@ -53,7 +53,8 @@ bool ProgramFromAnswer(const std::string& file, std::string_view answer, bool lo
     return UserError(file, "is not compiled for profiling", error);
   }
   for (SourceName& name : program->table.names) {
-    name.name = DemangledForeign(name.name);  // not in the process: its demanglers are large
+    name.name = DemangledForeign(name.name);  // demangled here, not in the process, because
+                                              // demanglers are large
     if (!long_names) Shorten(&name);
     const std::string full_name = FullName(name);
     program->is_split.push_back(std::any_of(split.begin(), split.end(), [&](const Regexp& regexp) {

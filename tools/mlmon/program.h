@@ -12,12 +12,13 @@ namespace allomon::mlprof {
 
 // An executable's answer about itself.
 struct Program {
-  std::string file;            // as the command line has it
+  std::string file;            // as given on the command line
   SourceTable table;           // with short names under -long-name false
-  std::vector<bool> is_split;  // by name: whether the name is shown per source
+  std::vector<bool> is_split;  // by name: true if the name is shown per source
 };
 
-// The text that -keep and -split match: the name and, if there is one, two spaces and the position.
+// Returns the text that -keep and -split match: the name and, if there is one, two spaces and the
+// position.
 std::string FullName(const SourceName& name);
 
 // Asks the executable `file`, which must exist, run and be compiled for profiling.  On failure
@@ -25,7 +26,7 @@ std::string FullName(const SourceName& name);
 bool LoadProgram(const std::string& file, bool long_names, const std::vector<Regexp>& split,
                  Program* program, std::string* error);
 
-// As LoadProgram(), from an answer that the caller has already.
+// Does the same as LoadProgram(), from an answer that the caller has already.
 bool ProgramFromAnswer(const std::string& file, std::string_view answer, bool long_names,
                        const std::vector<Regexp>& split, Program* program, std::string* error);
 

@@ -9,7 +9,7 @@
 namespace allomon::mlprof {
 namespace {
 
-// Standard ML's name of an error: ENOENT is noent.
+// Returns Standard ML's name of an error: ENOENT is noent.
 std::string SmlErrorName(int error) {
   const char* name = strerrorname_np(error);
   std::string sml_name = name == nullptr ? "?" : name + 1;

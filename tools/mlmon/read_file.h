@@ -16,7 +16,7 @@ struct ReadFailure {
   int error = 0;
 };
 
-// The same for callers with messages of their own.
+// Does the same for callers with messages of their own.
 bool ReadFile(const std::string& path, std::string* contents, ReadFailure* failure);
 
 }  // namespace allomon::mlprof
