@@ -1,8 +1,8 @@
-// Callgrind's format: what functions used themselves by line, and by call what the called function
-// used with all that it called.
+// Writes callgrind's format: own costs of functions by line, and for each call the inclusive cost
+// of the called function.
 //
-// A stack counts once for each function on it.  A call to a function that is on the stack already
-// has therefore the cost 0: the outer call has all of it.
+// A stack counts once for each function on it.  So a call to a function that is on the stack
+// already costs 0: the outer call has all of it.
 #include <map>
 #include <string>
 #include <utility>
@@ -26,7 +26,7 @@ void AddAll(const AllCounts& counts, AllCounts* sum) {
   for (size_t metric = 0; metric < counts.size(); ++metric) (*sum)[metric].Add(counts[metric]);
 }
 
-// A line of one function that calls another.
+// A call from a line of one function to another function.
 struct Call {
   uint32_t line = 0;
   uint32_t callee = 0;
@@ -46,13 +46,13 @@ struct FunctionCost {
   std::map<Call, CallCost> calls;
 };
 
-// By function, and at the end of the root.
+// Returns the costs by function; the last element is the root's.
 std::vector<FunctionCost> CostsOf(const Stacks& stacks, const Functions& functions) {
   std::vector<FunctionCost> costs(functions.first_frame.size() + 1);
   OnStack on_stack(costs.size());
   for (const Stack& stack : stacks.stacks) {
     on_stack.BeginStack();
-    // Of the frame before.
+    // `call` is the call from the previous frame.
     CallCost* call = &costs.back().calls[{0, functions.of_frame[stack.frames[0]]}];
     ++call->calls;
     for (size_t i = 0; i < stack.frames.size(); ++i) {
@@ -72,7 +72,7 @@ std::vector<FunctionCost> CostsOf(const Stacks& stacks, const Functions& functio
   return costs;
 }
 
-// Each name stands once, with a number that stands for it from then on.
+// Writes a name in full the first time, with a number that replaces it afterwards.
 class Names {
  public:
   std::string Of(const std::string& name) {
@@ -119,7 +119,7 @@ class Writer {
     text_ += "\nsummary:" + Text(stacks_.totals) + "\n";
   }
 
-  // Names of events have no hyphens.
+  // Replaces hyphens, which names of events cannot have.
   std::string EventsOf(Metric metric) const {
     std::string name = MetricName(metric);
     for (char& c : name) c = c == '-' ? '_' : c;

@@ -1,4 +1,5 @@
-// A table for spreadsheets and data frames (RFC 4180): a row for each stack, size and thread.
+// Writes a table for spreadsheets and data frames (RFC 4180): a row for each stack, size and
+// thread.
 #include <charconv>
 #include <string>
 #include <vector>
@@ -16,7 +17,7 @@ using heap::HeapProfile;
 using heap::Metric;
 using heap::Sample;
 
-// Commas, quotes and ends of lines only within quotes.
+// Quotes a text that has commas, quotes or ends of lines.
 std::string Field(const std::string& text) {
   if (text.find_first_of(",\"\r\n") == text.npos) return text;
   std::string quoted = "\"";
@@ -24,7 +25,7 @@ std::string Field(const std::string& text) {
   return quoted + "\"";
 }
 
-// The shortest that reads back as the same.
+// Returns the shortest text that reads back as the same number.
 std::string Number(double value) {
   char text[32];
   return {text, std::to_chars(text, text + sizeof text, value).ptr};
@@ -73,7 +74,7 @@ class Writer {
     EndRow();
   }
 
-  // Blocks that are not known are empty fields.
+  // Leaves fields empty if numbers of blocks are not known.
   void AddAmounts(const Sample& sample, Metric metric) {
     const heap::Estimate estimate =
         EstimateOf(sample[metric], sample, heap::SamplingOf(profile_, metric));

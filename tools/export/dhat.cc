@@ -1,7 +1,8 @@
-// The JSON of valgrind's DHAT, for its dh_view.html: dhatFileVersion 2.
+// Writes the JSON of valgrind's DHAT, for its dh_view.html: dhatFileVersion 2.
 //
-// The unit of time is the microsecond.  DHAT knows when each call stack had most; we know what it
-// had when the program had most and at the end, and give the larger.
+// The unit of time is the microsecond.  DHAT records the largest amount of each stack.  A heap
+// profile has a stack's amounts at the program's peak and at its end, so the larger of these is
+// written.
 #include <algorithm>
 #include <cmath>
 #include <string>
@@ -21,12 +22,12 @@ using heap::HeapProfile;
 using heap::Metric;
 
 constexpr int kFileVersion = 2;
-constexpr int kShortLifeMicros = 500;  // what its viewer calls short
-constexpr double kMiddle = 1.5;        // of the ages of a cell
+constexpr int kShortLifeMicros = 500;  // DHAT's limit of a short life
+constexpr double kMiddle = 1.5;        // ages in a cell are 2^k to 2^(k+1)
 
 double Micros(double seconds) { return std::round(seconds * 1e6); }
 
-// Of all blocks together.
+// Returns the sum over all blocks.
 double LifetimeMicros(const std::vector<AgeCell>& cells) {
   double micros = 0;
   for (const AgeCell& cell : cells) {
@@ -35,7 +36,7 @@ double LifetimeMicros(const std::vector<AgeCell>& cells) {
   return micros;
 }
 
-// By stack.  No block lives longer than the program.
+// Returns lifetimes by stack.  Limits them, because no block lives longer than the program.
 std::vector<double> LifetimesOf(const HeapProfile& profile, const Stacks& stacks, Metric total) {
   std::vector<double> lifetimes(stacks.stacks.size(), 0);
   for (size_t i = 0; i < profile.samples.size(); ++i) {
@@ -49,17 +50,17 @@ std::vector<double> LifetimesOf(const HeapProfile& profile, const Stacks& stacks
   return lifetimes;
 }
 
-// The viewer divides bytes by blocks.
+// Returns at least 1 for bytes without blocks, because the viewer divides bytes by blocks.
 int64_t BlocksOf(const Counts& counts) {
   return counts.bytes > 0 ? std::max<int64_t>(counts.blocks, 1) : counts.blocks;
 }
 
 struct Shape {
-  bool has_lifetimes = false;  // the peak and the end, too: the viewer's word for all of it
+  bool has_lifetimes = false;  // the viewer's word; includes the peak and the end
   Metric total = Metric::kAllocated;
 };
 
-// Without what was allocated there is but one column.
+// A profile without allocated bytes gets one column.
 Shape ShapeOf(const HeapProfile& profile, Metric metric) {
   Shape shape;
   shape.has_lifetimes = Has(profile, Metric::kAllocated) &&

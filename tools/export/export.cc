@@ -11,7 +11,7 @@ namespace allomon::interchange {
 
 namespace {
 
-// Inlined calls counted in: a few bytes of a hostile file can stand for very many.
+// Counts inlined calls, too: a few bytes of a hostile file can stand for very many.
 bool HasFewFrames(const heap::HeapProfile& profile) {
   size_t frames = 0;
   for (const heap::Sample& sample : profile.samples) {

@@ -1,5 +1,5 @@
-// The formats that heap profiles are exported to.  A new one is a file that defines its function,
-// and a line in export.cc.
+// The export formats of heap profiles.  A new format takes a file that defines its function, and a
+// line in export.cc.
 #ifndef ALLOMON_TOOLS_EXPORT_EXPORT_H_
 #define ALLOMON_TOOLS_EXPORT_EXPORT_H_
 
@@ -13,27 +13,27 @@
 
 namespace allomon::interchange {
 
-// Functions of the profile alone.  They fail with one line if the format cannot hold it.  The
-// metric is one that the profile has; formats that hold several begin with it.
+// Functions of the profile alone.  They fail with one line if the format cannot hold the profile.
+// The profile must have the metric; formats with several metrics put it first.
 using ExportFunction = absl::StatusOr<OutputFiles> (*)(const heap::HeapProfile& profile,
                                                        heap::Metric metric);
 
 struct ExportFormat {
   const char* name;
-  const char* summary;    // who reads it
-  const char* extension;  // of a file of the format
+  const char* summary;    // programs that read the format
+  const char* extension;  // of the format's files
   ExportFunction run;
 };
 
 const std::vector<ExportFormat>& ExportFormats();
 
-// Runs the format's function, unless the profile's stacks are too many for the memory that this
-// takes: some dozen bytes for each frame.
+// Runs the format's function.  Fails if the profile's stacks would take too much memory: the
+// function takes some dozen bytes for each frame.
 absl::StatusOr<OutputFiles> Export(const ExportFormat& format, const heap::HeapProfile& profile,
                                    heap::Metric metric);
 inline constexpr size_t kMostFrames = size_t{1} << 27;
 
-// nullptr if there is none of that name.
+// Returns nullptr if no format has that name.
 const ExportFormat* FindExportFormat(std::string_view name);
 
 }  // namespace allomon::interchange

@@ -18,7 +18,7 @@ using heap::Metric;
 
 absl::Status Bad(const std::string& what) { return absl::InvalidArgumentError(what); }
 
-// The files, for an error.
+// Names the files in an error.
 std::string Named(const ExportOptions& options) {
   const std::string& first = options.files[0];
   const size_t others = options.files.size() - 1;

@@ -10,9 +10,9 @@
 
 namespace allomon::interchange {
 
-// `args` are without the command's name.  The status is 0 if the profile was written, 2 on bad
-// input, with one line in `err`.  Reads the profile and writes files.  What goes to standard output
-// is in `out`.
+// `args` does not include the command's name.  The status is 0 if the profile was written, 2 on bad
+// input, with one line in `err`.  Reads the profile and writes files.  `out` has the text for
+// standard output.
 CommandResult RunExport(const std::vector<std::string>& args, Charset charset);
 
 }  // namespace allomon::interchange

@@ -1,4 +1,4 @@
-// One function for each format.  README.md says what each keeps and loses.
+// One function for each export format.  README.md says which facts each format keeps and loses.
 #ifndef ALLOMON_TOOLS_EXPORT_EXPORTERS_H_
 #define ALLOMON_TOOLS_EXPORT_EXPORTERS_H_
 
@@ -24,7 +24,7 @@ Exported ToMlmon(const heap::HeapProfile& profile, heap::Metric metric);
 Exported ToCsv(const heap::HeapProfile& profile, heap::Metric metric);
 Exported ToJson(const heap::HeapProfile& profile, heap::Metric metric);
 
-// A format of one file.  Its mode leaves it to the umask who may read it.
+// Returns a format's only file.  Its mode leaves the rights of others to the umask.
 Exported OneFile(std::string bytes);
 
 }  // namespace allomon::interchange

@@ -7,7 +7,8 @@
 
 namespace allomon::interchange {
 
-// As valgrind's tools write a frame: "0x401136: main (main.cc:3)", "0x0: f (in /lib/libc.so.6)".
+// Returns a frame as valgrind's tools write it: "0x401136: main (main.cc:3)", "0x0: f (in
+// /lib/libc.so.6)".
 std::string FrameText(const heap::HeapProfile& profile, const Frame& frame);
 
 }  // namespace allomon::interchange

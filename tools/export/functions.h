@@ -1,4 +1,4 @@
-// The functions of stacks: frames that differ in the line of a call alone are of one.
+// The functions of stacks: frames of one function may differ in the line of the call.
 #ifndef ALLOMON_TOOLS_EXPORT_FUNCTIONS_H_
 #define ALLOMON_TOOLS_EXPORT_FUNCTIONS_H_
 
@@ -10,13 +10,13 @@
 namespace allomon::interchange {
 
 struct Functions {
-  std::vector<uint32_t> of_frame;     // numbers from 0, by frame
+  std::vector<uint32_t> of_frame;     // index of the function, by frame
   std::vector<uint32_t> first_frame;  // by function
 };
 
 Functions FunctionsOf(const Stacks& stacks);
 
-// Tells what is on the stack already, in time that does not depend on its depth.
+// Tells whether a function is on the stack already, in time that does not depend on the depth.
 class OnStack {
  public:
   explicit OnStack(size_t functions) : last_(functions, 0) {}
@@ -30,7 +30,7 @@ class OnStack {
   }
 
  private:
-  std::vector<size_t> last_;  // the number of the stack that it was last added to, by function
+  std::vector<size_t> last_;  // by function: the number of the last stack that it was added to
   size_t stack_ = 0;
 };
 

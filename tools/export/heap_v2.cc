@@ -1,8 +1,9 @@
-// The text of gperftools and jemalloc: addresses of calls, which readers name.
+// Writes the text of gperftools and jemalloc, which has addresses of calls, and leaves names to
+// readers.
 //
-// Readers multiply a row by 1 / (1 - exp(-size / period)).  Our blocks were sampled by another
-// rule, with their header word, so that no whole number of samples gives our estimate back.  The
-// estimates are written with period 1, which readers take as they are.
+// Readers multiply a row by 1 / (1 - exp(-size / period)).  Allomon's blocks were sampled by
+// another rule, with their header word, so that no whole number of samples gives its estimate back.
+// So the estimates are written with period 1, which readers take as they are.
 #include <algorithm>
 #include <cstdio>
 #include <string>
@@ -33,13 +34,13 @@ std::string Text(const Counts& counts) {
 
 std::string Text(const Row& row) { return Text(row.in_use) + " [" + Text(row.allocated) + "]"; }
 
-// Readers refuse bytes without blocks.
+// Returns at least one block for any bytes, because readers refuse bytes without blocks.
 Counts WithBlocks(Counts counts) {
   if (counts.bytes > 0) counts.blocks = std::max<int64_t>(counts.blocks, 1);
   return counts;
 }
 
-// What is in use is the metric, unless that has a column of its own.
+// Puts the metric into the column of bytes in use, unless it is the metric of the other column.
 std::vector<Row> RowsOf(const HeapProfile& profile, Metric metric) {
   const Metric in_use = metric == Metric::kAllocated ? Metric::kLive : metric;
   CountsRounding in_use_rounding;
@@ -61,8 +62,8 @@ Row SumOf(const std::vector<Row>& rows) {
   return sum;
 }
 
-// Readers look for the call before the address.  A frame without one gets a small number, which is
-// no address of a program.
+// Adds 1 to addresses, because readers look for the call before the address.  A frame without an
+// address gets a small number, which is no address of a program.
 std::string AddressesOf(const HeapProfile& profile, const Sample& sample) {
   std::string text = "@";
   for (const uint32_t location : sample.stack) {
@@ -75,7 +76,7 @@ std::string AddressesOf(const HeapProfile& profile, const Sample& sample) {
 std::string MappingsOf(const HeapProfile& profile) {
   std::string text = "\nMAPPED_LIBRARIES:\n";
   for (const heap::Mapping& mapping : profile.mappings) {
-    if (mapping.end == 0) continue;  // of interpreted functions
+    if (mapping.end == 0) continue;  // mapping of interpreted functions
     text += Hexadecimal(mapping.begin) + "-" + Hexadecimal(mapping.end) + " r-xp " +
             Hexadecimal(mapping.file_offset) + " 00:00 0 " + OneLine(mapping.path) + "\n";
   }

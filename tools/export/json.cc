@@ -1,4 +1,4 @@
-// All of a heap profile as JSON.  README.md, "JSON", has the members.
+// Writes all of a heap profile as JSON.  README.md, "JSON", has the members.
 #include <string>
 #include <vector>
 

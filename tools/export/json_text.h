@@ -1,4 +1,4 @@
-// JSON as files have it.
+// Helpers for the text of JSON files.
 #ifndef ALLOMON_TOOLS_EXPORT_JSON_TEXT_H_
 #define ALLOMON_TOOLS_EXPORT_JSON_TEXT_H_
 
@@ -9,7 +9,7 @@ namespace allomon::interchange {
 
 using Json = nlohmann::ordered_json;
 
-// One line.  Bytes that are not UTF-8 become U+FFFD.
+// Returns one line.  Bytes that are not UTF-8 become U+FFFD.
 inline std::string JsonText(const Json& json) {
   return json.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
 }

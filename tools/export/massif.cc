@@ -1,5 +1,5 @@
-// Valgrind's massif: what was in use over time, and trees of the peak and of the end whose roots
-// are the innermost functions.
+// Writes valgrind's massif: bytes in use over time, and trees of the peak and of the end whose
+// roots are the innermost functions.
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
@@ -18,9 +18,9 @@ using heap::HeapProfile;
 using heap::Metric;
 
 constexpr int64_t kThreshold = 1000;  // subtrees below a thousandth of the whole are one line
-constexpr size_t kMostDepth = 200;    // frames; a line is indented by a blank for each
+constexpr size_t kMostDepth = 200;    // frames; each level is indented by one more blank
 
-// Readers take what is behind '#' for a comment.
+// Replaces '#', because readers take the text after it for a comment.
 std::string Label(std::string text) {
   std::replace(text.begin(), text.end(), '#', '@');
   return text;
@@ -49,17 +49,18 @@ class Tree {
 
  private:
   struct Range {
-    size_t begin = 0;  // of order_
+    size_t begin = 0;  // index in order_
     size_t end = 0;
     int64_t bytes = 0;
   };
 
-  // The frame that is `depth` calls from the innermost.
+  // Returns the frame that is `depth` calls from the innermost one.
   static uint32_t FrameAt(const Stack& stack, size_t depth) {
     return stack.frames[stack.frames.size() - 1 - depth];
   }
 
-  // The stacks of the range that have a frame at that depth, by frame; those with most bytes first.
+  // Groups the stacks of the range that have a frame at `depth` by that frame, the largest group
+  // first.
   std::vector<Range> Children(const Range& range, size_t depth) const {
     std::vector<Range> children;
     for (size_t i = range.begin; i < range.end; ++i) {
@@ -126,7 +127,7 @@ Snapshot Detailed(const HeapProfile& profile, const Stacks& stacks, Metric metri
           kind + Tree(profile, stacks, metric).Text()};
 }
 
-// In the order of time; of one time, the ones with trees last.
+// Returns snapshots in the order of time.  Among those of one time, the ones with trees come last.
 std::vector<Snapshot> SnapshotsOf(const HeapProfile& profile) {
   std::vector<Snapshot> snapshots;
   for (const heap::TimelinePoint& point : profile.timeline) {

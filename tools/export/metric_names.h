@@ -1,4 +1,4 @@
-// What metrics are called on the command line and in files.
+// Names of metrics on the command line and in files.
 #ifndef ALLOMON_TOOLS_EXPORT_METRIC_NAMES_H_
 #define ALLOMON_TOOLS_EXPORT_METRIC_NAMES_H_
 
@@ -10,14 +10,14 @@
 
 namespace allomon::interchange {
 
-// "alloc", "live", "peak", "temporary", "promoted", "died-young".
+// Returns "alloc", "live", "peak", "temporary", "promoted" or "died-young".
 const char* MetricName(heap::Metric metric);
 std::optional<heap::Metric> MetricOf(std::string_view name);
 
-// Those that the profile has, for a sentence: "alloc, live".
+// Lists the metrics that the profile has, for a sentence: "alloc, live".
 std::string MetricsOf(const heap::HeapProfile& profile);
 
-// Live if the profile has it, else the first that it has; none if it has none.
+// Returns live if the profile has it, else the profile's first metric; nullopt if it has no metric.
 std::optional<heap::Metric> DefaultMetric(const heap::HeapProfile& profile);
 
 }  // namespace allomon::interchange

@@ -1,4 +1,4 @@
-// mlmon.out and the names beside it: bytes by function, with what was called and without.
+// Writes mlmon.out and the names beside it: inclusive and own bytes by function.
 #include <set>
 #include <string>
 #include <vector>
@@ -13,7 +13,7 @@ namespace {
 
 using heap::Metric;
 
-constexpr uint32_t kFixed = 3;  // sources that every table begins with
+constexpr uint32_t kFixed = 3;  // sources at the beginning of every table
 
 SourceName NameOf(const Frame& frame) {
   const std::string line = std::to_string(frame.start_line);
@@ -21,7 +21,7 @@ SourceName NameOf(const Frame& frame) {
           frame.file.empty() ? "" : SanitizedPosition(frame.file + ": " + line)};
 }
 
-// What each function calls, by function.
+// Returns the callees of each function, by function.
 std::vector<std::set<uint32_t>> CallsOf(const Stacks& stacks, const Functions& functions) {
   std::vector<std::set<uint32_t>> calls(functions.first_frame.size());
   for (const Stack& stack : stacks.stacks) {

@@ -1,4 +1,4 @@
-// Names in formats that have a line for each.
+// Makes names fit formats with one line for each name.
 #ifndef ALLOMON_TOOLS_EXPORT_ONE_LINE_H_
 #define ALLOMON_TOOLS_EXPORT_ONE_LINE_H_
 
@@ -7,7 +7,8 @@
 
 namespace allomon::interchange {
 
-// Control characters become blanks; blanks at the ends go.  "(unnamed)" if nothing is left.
+// Replaces control characters by blanks, and removes blanks at the ends.  Returns "(unnamed)" if
+// nothing is left.
 std::string OneLine(std::string_view name);
 
 }  // namespace allomon::interchange

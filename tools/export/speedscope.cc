@@ -1,4 +1,4 @@
-// speedscope's file format: frames once, and for each metric a profile of weighted stacks.
+// Writes speedscope's file format: frames once, and for each metric a profile of weighted stacks.
 #include <string>
 
 #include "tools/export/exporters.h"

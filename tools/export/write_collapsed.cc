@@ -1,4 +1,4 @@
-// Collapsed stacks: "outermost;...;innermost BYTES", a line each.
+// Writes collapsed stacks: "outermost;...;innermost BYTES", one per line.
 #include <string>
 #include <utility>
 #include <vector>
