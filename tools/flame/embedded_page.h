@@ -1,4 +1,4 @@
-// The page's files, as the build put them into the program (BUILD, embedded_page).
+// The page's files, which the build embeds into the program (BUILD, embedded_page).
 #ifndef ALLOMON_TOOLS_FLAME_EMBEDDED_PAGE_H_
 #define ALLOMON_TOOLS_FLAME_EMBEDDED_PAGE_H_
 

@@ -19,7 +19,7 @@ namespace {
 
 using heap::Metric;
 
-// What a reader most likely wants to know, first.
+// Metrics by how likely readers want them, the likeliest first.
 constexpr Metric kPreferred[] = {Metric::kPeak, Metric::kLive, Metric::kAllocated};
 
 std::string OneLine(std::string_view text) { return Printable(text, Charset::kUtf8); }
@@ -38,7 +38,7 @@ absl::StatusOr<heap::HeapProfile> LoadFile(const std::string& path, const std::s
   return load::LoadHeapProfile(path, options);
 }
 
-// What the options choose of a profile.
+// Applies the options that select parts of a profile.
 absl::StatusOr<heap::HeapProfile> Chosen(heap::HeapProfile profile, const Options& options) {
   if (!options.by_label.empty() && !heap::HasLabel(profile, options.by_label)) {
     return absl::InvalidArgumentError(heap::NoSuchLabel(profile, options.by_label));

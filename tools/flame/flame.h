@@ -16,8 +16,8 @@ namespace allomon::flame {
 // Reads the files with tools/load.
 CommandResult RunFlame(const std::vector<std::string>& args);
 
-// The page of profiles.  Empty: the program's name, and what a reader most likely wants to know.
-// Fails with one line.
+// Returns the page of some profiles.  An empty title becomes the program's name, and an empty
+// metric the one that readers most likely want.  Fails with one line.
 absl::StatusOr<std::string> RenderPage(const Profiles& profiles, const std::string& title,
                                        const std::string& metric);
 

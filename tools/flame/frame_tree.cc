@@ -17,7 +17,7 @@ std::string Hexadecimal(uint64_t value) {
   return text;
 }
 
-// "libx.so+0x1234", an offset in the file; without a mapping, the address.
+// Returns "libx.so+0x1234", an offset in the file; without a mapping, the address.
 std::string NameOfAddress(uint64_t address, const heap::Mapping* mapping) {
   if (mapping == nullptr || mapping->path.empty()) {
     return address == 0 ? "(unknown)" : Hexadecimal(address);
@@ -72,7 +72,7 @@ std::vector<FrameTree::Steps> FrameTree::StepsOfLocations(const heap::HeapProfil
   return steps;
 }
 
-// Outermost first.  All lines but the last are of inlined calls.
+// Returns the steps outermost first.  All lines except the last one are inlined calls.
 FrameTree::Steps FrameTree::StepsOf(const heap::Location& location,
                                     const heap::HeapProfile& profile) {
   const heap::Mapping* const mapping = MappingOf(location, profile);

@@ -1,7 +1,8 @@
-// Heap profiles merged to one tree of frames, which the page draws.
+// Merges heap profiles to one tree of frames, which the page draws.
 //
-// Two sides can be in one tree: what is shown, and what it is compared with.  A node is a frame
-// behind the same callers; lines of one function are one node.  Plain values without locks.
+// A tree can have two sides: the profiles that are shown, and those that they are compared with.  A
+// node is a frame below a chain of callers; lines of one function are one node.  The classes have
+// plain values and no locks.
 #ifndef ALLOMON_TOOLS_FLAME_FRAME_TREE_H_
 #define ALLOMON_TOOLS_FLAME_FRAME_TREE_H_
 
@@ -20,8 +21,8 @@ namespace allomon::flame {
 
 inline constexpr int32_t kSeveralLines = -1;
 
-// More than a browser can hold; and more than are walked, as a few bytes of a hostile file can
-// stand for very many inlined calls.
+// Limits: a browser cannot hold more nodes.  Frames are limited since a few bytes of a hostile file
+// can stand for very many inlined calls.
 inline constexpr size_t kMostNodes = size_t{1} << 22;
 inline constexpr size_t kMostFrames = size_t{1} << 25;
 
@@ -32,7 +33,8 @@ struct FrameFunction {
   uint32_t start_line = 0;  // 0: not known
 };
 
-// The first node is the root, which is no frame.  A parent is before its children.
+// A frame in the tree.  The first node is the root, which is no frame.  Parents come before their
+// children.
 struct FrameNode {
   uint32_t parent = 0;
   uint32_t function = 0;
@@ -43,19 +45,19 @@ struct FrameNode {
 enum Side : uint8_t { kShown, kBefore };
 inline constexpr size_t kSides = 2;
 
-// What was allocated with a node's stack itself, without what its callees allocated.
+// The amounts of a node's stack itself, without those of its callees.
 struct Leaf {
   uint32_t node = 0;
-  std::array<std::vector<heap::Estimate>, kSides> by_metric;  // as many as metrics, or none
+  std::array<std::vector<heap::Estimate>, kSides> by_metric;  // as many as metrics, or empty
 };
 
 class FrameTree {
  public:
-  // Counts these metrics, in this order, and no others.
+  // Counts only these metrics, in this order.
   explicit FrameTree(std::vector<heap::Metric> metrics);
 
-  // May be called several times for a side: profiles add up, with variances by their own rates.
-  // False if they are more than kMostNodes or kMostFrames; the tree is then of no use.
+  // Adds a profile.  Several profiles of a side add up, with variances by their own rates.  False
+  // if the tree exceeds kMostNodes or kMostFrames; then it must not be used.
   bool Add(const heap::HeapProfile& profile, Side side);
 
   const std::vector<heap::Metric>& metrics() const { return metrics_; }
@@ -92,7 +94,7 @@ class FrameTree {
   size_t frames_walked_ = 0;
 };
 
-// The last part of a path.
+// Returns the last part of a path.
 std::string_view LastPart(std::string_view path);
 
 }  // namespace allomon::flame

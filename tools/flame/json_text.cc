@@ -9,7 +9,7 @@
 namespace allomon::flame {
 namespace {
 
-constexpr double kMostExact = 9007199254740992.0;  // 2^53: from there on not all integers are
+constexpr double kMostExact = 9007199254740992.0;  // 2^53: larger integers are not all exact
 
 void AppendFormatted(const char* format, double value, std::string* out) {
   char text[64];

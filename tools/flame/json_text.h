@@ -1,4 +1,4 @@
-// JSON as text, for inside of a <script> element.
+// Writes JSON as text that can stand inside a <script> element.
 #ifndef ALLOMON_TOOLS_FLAME_JSON_TEXT_H_
 #define ALLOMON_TOOLS_FLAME_JSON_TEXT_H_
 
@@ -7,21 +7,21 @@
 
 namespace allomon::flame {
 
-// `text` in quotes.  What it holds is shown, whatever its origin: control characters, bytes that
-// are not UTF-8 and marks that turn the direction of writing are spelled out (Printable() in
-// tools/text).  No `<` is left, so that nothing in it can end or open an element.
+// Returns `text` in quotes.  Spells out control characters, bytes that are not UTF-8 and marks that
+// turn the direction of writing, so that a reader sees all of them (Printable() in tools/text).
+// The result has no `<`, so that it cannot end or open an element.
 std::string JsonString(std::string_view text);
 
-// The nearest integer.  What is no number, or is infinite, is 0, as JSON has neither.
+// Appends the nearest integer.  NaN and infinities become 0, because JSON has neither.
 void AppendWhole(double value, std::string* out);
 
-// Three digits that count, which are enough for a variance or a plot.
+// Appends three significant digits, which are enough for a variance or a plot.
 void AppendRough(double value, std::string* out);
 
-// Nine digits that count.  What is no number, or is infinite, is 0.
+// Returns nine significant digits.  NaN and infinities become 0.
 std::string JsonNumber(double value);
 
-// Objects and arrays, with commas where they belong.
+// Writes objects and arrays, with the commas.
 class JsonWriter {
  public:
   JsonWriter& Begin(char bracket);  // { or [

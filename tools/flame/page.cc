@@ -21,8 +21,8 @@ const std::string* FillingOf(std::string_view name, const Fillings& fillings) {
   return nullptr;
 }
 
-// The frame with {{name}} replaced, each once from left to right: what was filled in is not looked
-// at again.
+// Replaces each {{name}} in the frame once, from left to right.  Text that was filled in is not
+// searched again.
 std::string Filled(std::string_view frame, const Fillings& fillings) {
   std::string page;
   while (true) {

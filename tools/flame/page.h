@@ -6,7 +6,7 @@
 
 namespace allomon::flame {
 
-// The whole page: one HTML file that loads nothing.  `json` is PageData().  The page has it
+// Returns the whole page: one HTML file that loads nothing.  `json` is PageData().  The page has it
 // compressed and in base64, so that no name of a profile is ever a part of the HTML.
 std::string HtmlPage(std::string_view title, std::string_view json);
 

@@ -68,7 +68,7 @@ void WriteProfiles(const char* key, const std::vector<NamedProfile>& profiles, J
   json->End(']');
 }
 
-// An array with a value of each item.
+// Writes an array with a value of each item.
 template <typename Items, typename ValueOf>
 void WriteColumn(const char* key, const Items& items, const ValueOf& value_of, JsonWriter* json) {
   json->Key(key).Begin('[');
@@ -76,7 +76,7 @@ void WriteColumn(const char* key, const Items& items, const ValueOf& value_of, J
   json->End(']');
 }
 
-// Strings, each once, with a number.
+// Numbers strings, so that each is written once.
 class StringTable {
  public:
   uint32_t NumberOf(const std::string& text) {
@@ -111,7 +111,7 @@ void WriteFunctions(const std::vector<FrameFunction>& functions, JsonWriter* jso
   strings.Write(json);
 }
 
-// Parents as distances back, which are mostly 1.
+// Writes parents as distances back, which are mostly 1.
 void WriteNodes(const std::vector<FrameNode>& nodes, JsonWriter* json) {
   json->Key("nodes").Begin('{').Key("back").Begin('[');
   for (size_t i = 1; i < nodes.size(); ++i) json->Whole(static_cast<double>(i - nodes[i].parent));
@@ -124,7 +124,7 @@ void WriteNodes(const std::vector<FrameNode>& nodes, JsonWriter* json) {
   json->End(']').End('}');
 }
 
-// The leaves that have, or may have, something of a metric, and how much.
+// A leaf that has an amount of a metric.
 struct Row {
   uint32_t node;
   const heap::Estimate* estimate;

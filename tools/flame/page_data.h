@@ -1,4 +1,4 @@
-// What the page knows: profiles as JSON.  README.md, "The data in the page", has its form.
+// The page's data: profiles as JSON.  README.md, "The data in the page", has its form.
 #ifndef ALLOMON_TOOLS_FLAME_PAGE_DATA_H_
 #define ALLOMON_TOOLS_FLAME_PAGE_DATA_H_
 
@@ -10,7 +10,7 @@
 
 namespace allomon::flame {
 
-// A profile, and what it was read from.
+// A profile, and the file that it was read from.
 struct NamedProfile {
   std::string file;
   heap::HeapProfile profile;
@@ -21,11 +21,11 @@ struct Profiles {
   std::vector<NamedProfile> before;  // empty: no comparison
 };
 
-// As the option --metric and the page name it.
+// Returns the metric's name in the option --metric and on the page.
 const char* NameOf(heap::Metric metric);
 
-// What all profiles have, in the order of the page.  A sum over profiles of which one lacks a
-// metric would be of some of them only.
+// Returns the metrics that all profiles have, in the order of the page.  If one profile lacked a
+// metric, a sum would leave that profile out.
 std::vector<heap::Metric> CommonMetrics(const Profiles& profiles);
 
 struct PageChoices {
