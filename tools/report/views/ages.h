@@ -1,4 +1,4 @@
-// Ages: how long blocks lived, or how long those that live have lived.
+// Ages: lifetimes of freed blocks, or ages of live ones.
 #ifndef ALLOMON_TOOLS_REPORT_VIEWS_AGES_H_
 #define ALLOMON_TOOLS_REPORT_VIEWS_AGES_H_
 
@@ -12,17 +12,17 @@
 namespace allomon::views {
 
 inline constexpr size_t kAgeBuckets = 65;
-// By log2; beyond the last is the last.
+// Indexed by log2; larger ages count in the last element.
 using AgeHistogram = std::array<heap::Estimate, kAgeBuckets>;
 
 inline size_t AgeBucket(uint8_t log2) { return log2 < kAgeBuckets ? log2 : kAgeBuckets - 1; }
 
-// The value at which half of the bytes were younger: the geometric middle of its class.  0 if there
-// are none.
+// Returns the age that half of the bytes did not reach: the geometric middle of its class.  0 if
+// the histogram is empty.
 double MedianAge(const AgeHistogram& histogram);
 
-// The part of a class of ages (in nanoseconds, by log2) that is younger than `nanos`.  Within a
-// class ages are taken for evenly spread.
+// Returns the part of a class of ages (in nanoseconds, by log2) that is younger than `nanos`.
+// Assumes that ages are spread evenly within a class.
 double YoungerShare(uint8_t log2_nanos, double nanos);
 
 }  // namespace allomon::views

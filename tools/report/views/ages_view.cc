@@ -56,7 +56,7 @@ std::vector<Cell> CellsOf(const Scene& scene, const std::string& age, double lea
 std::string TimeText(double nanos) { return SecondsText(nanos / kNanosPerSecond); }
 std::string BytesText(double bytes) { return AmountText(bytes, false); }
 
-// Few: a class stands for all ages of a factor of two.
+// The table has few rows: a class has all ages within a factor of two.
 Table TableOf(const Scene& scene, const AgeHistogram& histogram, const std::vector<Column>& age,
               std::string (*text)(double), double whole) {
   Table table;

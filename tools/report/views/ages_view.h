@@ -1,4 +1,4 @@
-// What is live, by how long it has lived.
+// The view of live memory by age.
 #ifndef ALLOMON_TOOLS_REPORT_VIEWS_AGES_VIEW_H_
 #define ALLOMON_TOOLS_REPORT_VIEWS_AGES_VIEW_H_
 
@@ -8,8 +8,9 @@
 
 namespace allomon::views {
 
-// Adds the tables "ages", a row for each factor of two of the time, and "ages_by_bytes", likewise
-// by what the block's thread has allocated since.  Fails with one line if no age is known.
+// Adds the table "ages", with a row for each factor of two of the age, and "ages_by_bytes", with
+// rows by the bytes that the block's thread has allocated since.  Fails with one line if no age is
+// known.
 absl::Status AddAges(const Scene& scene, Report* report);
 
 }  // namespace allomon::views

@@ -24,7 +24,7 @@ class Builder {
     changes_.comparison.blocks = measure.blocks;
     changes_.joined = before;
     heap::AppendSamples(after, &changes_.joined);
-    // Two builds may have been made in two folders.
+    // Keeps only the last part of paths, because two builds may have been made in two folders.
     for (heap::Function& function : changes_.joined.functions) {
       function.file.erase(0, function.file.rfind('/') + 1);
     }

@@ -1,4 +1,4 @@
-// Rows of two profiles: what each was, what it became, and whether that is chance.
+// Rows of a comparison of two profiles: both amounts, and whether their difference is chance.
 #ifndef ALLOMON_TOOLS_REPORT_VIEWS_CHANGES_H_
 #define ALLOMON_TOOLS_REPORT_VIEWS_CHANGES_H_
 
@@ -16,18 +16,18 @@ namespace allomon::views {
 
 enum class Outcome {
   kSame,    // no difference
-  kNoise,   // one that chance makes
-  kSlight,  // a true one, of less than a hundredth
+  kNoise,   // a difference by chance
+  kSlight,  // a significant one, of less than a hundredth
   kGrew,
   kShrank,
   kNew,
   kGone,
-  kUnknown,  // without a rate nothing can be told
+  kUnknown,  // not testable without a rate
 };
 
 struct Change {
-  uint32_t frame = 0;  // of Changes::stacks
-  uint32_t node = 0;   // of a tree; else 0
+  uint32_t frame = 0;  // index in Changes::stacks
+  uint32_t node = 0;   // in Changes::tree; 0 in other views
   heap::ChangeSums sums;
   double difference = 0;
   double p_value = 1;
@@ -37,15 +37,15 @@ struct Change {
 };
 
 struct Changes {
-  heap::HeapProfile joined;  // the samples of both
+  heap::HeapProfile joined;  // the samples of both profiles
   heap::Stacks stacks;
   heap::Comparison comparison;
   heap::ChangeSums whole;
-  heap::Tree<heap::ChangeSums> tree;  // of the views tree and callers
-  std::vector<Change> rows;           // those that are marked first; then by size
+  heap::Tree<heap::ChangeSums> tree;  // for the views tree and callers
+  std::vector<Change> rows;           // marked rows first; then by size
 };
 
-// Functions are the same if their name and their file's last part are.
+// Compares two profiles.  Functions are the same if their name and the last part of their file are.
 Changes ChangesOf(const heap::HeapProfile& before, const heap::HeapProfile& after,
                   const Options& options, const Measure& measure, View view);
 

@@ -17,7 +17,7 @@ namespace {
 using heap::HeapProfile;
 using heap::Metric;
 
-constexpr size_t kMostPath = 3;  // callers that a row of a tree names
+constexpr size_t kMostPath = 3;  // callers named in a row of a tree
 
 const char* OutcomeText(Outcome outcome) {
   switch (outcome) {
@@ -195,7 +195,7 @@ class DiffView {
     return table;
   }
 
-  // A row of a tree says by whom it was called.
+  // Appends the callers or callees that lead to a node of a tree.
   std::string NameOf(const Change& change) const {
     std::string text = changes_.stacks.NameOf(change.frame).text;
     if (change.node == 0) return text;
@@ -250,7 +250,7 @@ class DiffView {
 
 absl::Status Bad(const std::string& line) { return absl::InvalidArgumentError(line); }
 
-// What both have: of live, peak and allocated the first that a report of the later would show.
+// Returns a metric that both profiles have: the default of a report on `after` if `before` has it.
 absl::StatusOr<Measure> CommonMeasure(const HeapProfile& before, const HeapProfile& after,
                                       Options options) {
   if (!options.metric.has_value()) {
@@ -266,7 +266,7 @@ absl::StatusOr<Measure> CommonMeasure(const HeapProfile& before, const HeapProfi
   return measure;
 }
 
-// With the value of the label as the outermost frame; as the only one where no view is chosen.
+// Adds the label's value as the outermost frame.  If no view is chosen, it becomes the only frame.
 HeapProfile WithLabelFrames(HeapProfile profile, const Options& options) {
   if (options.view.has_value()) {
     heap::AddLabelFrames(options.by_label, &profile);

@@ -1,4 +1,4 @@
-// What changed from one profile to another, and what differs by chance.
+// The view of changes from one profile to another, and of those that are chance.
 #ifndef ALLOMON_TOOLS_REPORT_VIEWS_DIFF_VIEW_H_
 #define ALLOMON_TOOLS_REPORT_VIEWS_DIFF_VIEW_H_
 
@@ -12,19 +12,20 @@
 
 namespace allomon::views {
 
-// The probability that two runs of the same truth mark any row.
+// The probability that any row is marked although both runs behave alike.
 inline constexpr double kFalseAlarms = 0.001;
 
-// A smaller part of a row's amount is no change worth a mark, however sure it is.
+// The smallest share of a row's amount that is marked as a change, even if a smaller one is
+// significant.
 inline constexpr double kLeastChange = 0.01;
 
 struct Difference {
   Report report;
-  bool grew = false;  // a row is marked as grown or new
+  bool grew = false;  // true if a row is marked as grown or new
 };
 
-// Fails with one line if the two cannot be compared as the options ask.  options.files are the two
-// files' names.
+// Fails with one line if the two profiles cannot be compared as the options ask.  options.files are
+// the names of the two files.
 absl::StatusOr<Difference> DifferenceOf(const heap::HeapProfile& before,
                                         const heap::HeapProfile& after, const Options& options,
                                         const Space& space);

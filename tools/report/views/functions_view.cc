@@ -47,7 +47,7 @@ class FunctionsView {
  private:
   double Value(const Estimate& estimate) const { return ValueOf(estimate.amount, blocks_); }
 
-  // Of rows by what they asked for themselves, those that asked for nothing come last.
+  // Removes the rows without own amounts, which come last when rows are sorted by these.
   void LeaveOutCallers() {
     const size_t all = rows_.size();
     while (!rows_.empty() && Value(rows_.back().self) == 0) rows_.pop_back();
@@ -109,7 +109,8 @@ class FunctionsView {
     return cells;
   }
 
-  // What is not shown.  Totals do not add up: functions run inside each other.
+  // Returns the row for all rows that are not shown.  Leaves out totals: they do not add up,
+  // because functions call each other.
   std::vector<Cell> Rest(size_t shown, size_t columns) const {
     Estimate rest;
     for (size_t i = shown; i < rows_.size(); ++i) rest.Add(rows_[i].self);
@@ -134,7 +135,7 @@ class FunctionsView {
   const bool by_line_;
   const bool blocks_;
   std::vector<Row> rows_;
-  size_t callers_ = 0;  // rows that are left out
+  size_t callers_ = 0;  // number of rows that are left out
 };
 
 }  // namespace

@@ -8,25 +8,25 @@ namespace {
 constexpr double kNanosPerSecond = 1e9;
 constexpr double kLeastRunNanos = 16;
 constexpr double kSigmas = 1.959963985;  // 95 % of the normal distribution
-constexpr double kMostRunNanos = 9e18;   // of 64 bits
+constexpr double kMostRunNanos = 9e18;   // fits 64 bits
 
-// The part of the old deaths of the run that falls into a time as long as the generations span.
+// Returns the share of the run's old deaths that falls into a time as long as the generations span.
 double DeathShare(const Generations& generations) {
   return generations.nanos / generations.old_nanos;
 }
 
 double Square(double x) { return x * x; }
 
-// Where nothing was sampled there may be what a few samples would stand for; how much one does,
-// other blocks of the same function say.
+// Returns the interval of an estimate.  Even if no sample was taken, a few samples' worth of bytes
+// may exist.  The weight of a sample is then taken from other blocks of the same function, `like`.
 heap::Interval IntervalOf(const heap::Estimate& estimate, const heap::Estimate& like) {
   if (estimate.amount.bytes > 0 || !(like.bytes_variance > 0)) return heap::BytesInterval(estimate);
   return {0, Square(kSigmas) * like.bytes_third / like.bytes_variance};
 }
 
-// Of a - share * b, where both are known by intervals of their own (the method of variance
-// estimates recovery; Zou and Donner 2008).  Few samples have intervals that are not symmetric, and
-// this keeps them.
+// Returns the interval of a - share * b from the intervals of a and b (the method of variance
+// estimates recovery; Zou and Donner 2008).  Intervals of few samples are asymmetric, and this
+// method keeps that.
 heap::Interval DifferenceInterval(const Growth& growth, double share) {
   const heap::Estimate &a = growth.recent, &b = growth.died;
   const heap::Interval of_a = IntervalOf(a, growth.live), of_b = heap::BytesInterval(b);

@@ -1,11 +1,11 @@
-// How fast old generations grow: what was allocated some time ago and is live still, less what died
-// old meanwhile.
+// Computes the growth of old generations: bytes that were allocated some time ago and are still
+// live, minus bytes that died old in the same time.
 //
-// Ages are known to a factor of two (heap::AgeCell).  Of a run of T nanoseconds, 2^c <= T <
-// 2^(c+1), the generations from 2^(c-3) to 2^(c-1) are looked at: younger blocks may die yet, and
-// older ones say how it was before.  What a leak has in them is what it leaks in their time; a
-// cache that was full before has nothing; and of blocks that die at some age no more is in them
-// than dies in as long a time.
+// Ages are known to a factor of two (heap::AgeCell).  For a run of T nanoseconds, 2^c <= T <
+// 2^(c+1), the growth is measured in the generations from 2^(c-3) to 2^(c-1).  Younger blocks may
+// still die, and older ones show an earlier state of the program.  A leak has in these generations
+// what it leaked in their time.  A cache that was full before has nothing in them.  If blocks die
+// at some age, no more bytes are in them than die in a time of the same length.
 #ifndef ALLOMON_TOOLS_REPORT_VIEWS_GROWTH_H_
 #define ALLOMON_TOOLS_REPORT_VIEWS_GROWTH_H_
 
@@ -14,35 +14,37 @@
 
 namespace allomon::views {
 
-// The generations of a run.  It has none (nanos is 0) where the run is shorter than 16 ns.
+// The generations in which growth is measured.  `nanos` is 0 if the run is shorter than 16 ns: then
+// it has no generations.
 struct Generations {
-  int first_log2 = 0;    // ages that are old
-  int end_log2 = 0;      // of the generations that are looked at
-  double nanos = 0;      // that these span
-  double old_nanos = 0;  // from the run's begin to where blocks are old now
+  int first_log2 = 0;    // ages from here on are old
+  int end_log2 = 0;      // end of the measured generations
+  double nanos = 0;      // the time that they span
+  double old_nanos = 0;  // from the run's begin to the latest birth of a block that is old now
 };
 Generations GenerationsOf(double run_nanos);
 
-// Of the blocks of a function.
+// The amounts of a function's blocks.
 struct Growth {
   heap::Estimate live;    // of all ages
-  heap::Estimate recent;  // of it, in the generations that are looked at
-  heap::Estimate old;     // of it, in these and all before
-  heap::Estimate died;    // when they were old
+  heap::Estimate recent;  // part of `live` in the measured generations
+  heap::Estimate old;     // part of `live` in these and all older ones
+  heap::Estimate died;    // blocks that died old
 
   void Add(const heap::Sample& sample, const heap::Sampling& sampling,
            const Generations& generations);
   void Add(const Growth& other);
 };
 
-// Bytes that become old in a second, less those that die then.
+// Bytes that become old per second, minus bytes that die old per second.
 struct GrowthRate {
   double bytes = 0;
-  heap::Interval interval;  // holds the truth in 95 of 100 runs; may begin below 0
+  heap::Interval interval;  // contains the true rate in 95 of 100 runs; may begin below 0
 };
 GrowthRate RateOf(const Growth& growth, const Generations& generations);
 
-// Whether it grew before and has stopped: now it is less than a quarter of the run's mean.
+// True if memory grew before and has stopped: the rate is now less than a quarter of the run's
+// mean.
 bool HasStopped(const Growth& growth, const Generations& generations);
 
 }  // namespace allomon::views

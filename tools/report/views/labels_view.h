@@ -7,8 +7,8 @@
 
 namespace allomon::views {
 
-// Adds the table "labels": of each value of Options::by_label what the measure's metric, and what
-// else of live, peak and allocated the profile has.
+// Adds the table "labels".  Each row is a value of Options::by_label, with the measure's metric and
+// with those of live, peak and allocated that the profile has.
 void AddLabels(const Scene& scene, Report* report);
 
 }  // namespace allomon::views

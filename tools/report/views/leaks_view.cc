@@ -59,7 +59,7 @@ Estimate Scaled(const Estimate& estimate, double factor) {
   return scaled;
 }
 
-// The duration of the run; where it is not known, the greatest age.
+// Returns the duration of the run; if it is not known, the greatest age.
 double RunNanos(const heap::HeapProfile& profile) {
   if (profile.duration_seconds > 0) return profile.duration_seconds * kNanosPerSecond;
   double nanos = 0;
@@ -90,7 +90,7 @@ Survivors SurvivorsOf(const heap::Sample& sample, const heap::Sampling& sampling
   return survivors;
 }
 
-// Of what grows: bytes in so many seconds.
+// A unit of growth: bytes in so many seconds.
 struct Unit {
   double seconds;
   const char* head;
@@ -154,7 +154,7 @@ class LeaksView {
   }
 
  private:
-  // A row's frame is then the number of its value.
+  // Makes rows by value.  The `frame` of such a row is an index in label_values_.
   void AddRowsByLabel(const std::vector<Survivors>& values) {
     std::map<std::string_view, uint32_t> numbers;
     for (uint32_t i = 0; i < values.size(); ++i) {
@@ -208,7 +208,7 @@ class LeaksView {
     return {"old", has_ages_ ? "old" : "", "", scene_.measure.blocks, false, kDropTotal};
   }
 
-  // Programs get bytes in a second.
+  // Columns with a key are for programs, and have bytes per second.
   void AddGrowthColumns(Table* table) const {
     const bool has_range = has_ages_ && scene_.HasIntervals();
     table->columns.push_back({"growth", has_ages_ ? unit_.head : ""});
@@ -283,7 +283,7 @@ class LeaksView {
   const Generations generations_;
   const Unit unit_ = UnitOf(RunNanos(*scene_.profile));
   std::vector<Row> rows_;
-  std::vector<std::string> label_values_;  // by_label's
+  std::vector<std::string> label_values_;  // values of options.by_label
   bool has_ages_ = false;
 };
 

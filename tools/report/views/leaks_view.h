@@ -1,4 +1,5 @@
-// What grew and did not die, told from what is kept from the start and from caches.
+// The view of leaks: tells growing memory from memory that is kept since the start, and from
+// caches.
 #ifndef ALLOMON_TOOLS_REPORT_VIEWS_LEAKS_VIEW_H_
 #define ALLOMON_TOOLS_REPORT_VIEWS_LEAKS_VIEW_H_
 
@@ -9,13 +10,13 @@
 
 namespace allomon::views {
 
-// Live blocks of a function.
+// Live blocks of a function, and facts on its freed ones.
 struct Survivors {
   heap::Estimate live;
-  heap::Estimate old;         // of them, older than an eighth of the run
+  heap::Estimate old;         // part of `live` that is older than an eighth of the run
   double young_bytes = 0;     // younger than half of the run
-  double aged_bytes = 0;      // those whose age is known
-  double died_old_bytes = 0;  // of blocks that died older than an eighth of the run
+  double aged_bytes = 0;      // bytes of known age
+  double died_old_bytes = 0;  // bytes of blocks that died older than an eighth of the run
   double allocated_bytes = 0;
   Growth growth;
 
@@ -23,20 +24,20 @@ struct Survivors {
 };
 
 enum class Verdict {
-  kGrows,      // of all ages, what is old does not die, and more becomes old all the time
-  kMayGrow,    // as far as it is known: there may be as much that dies old
-  kFilled,     // grew, and has stopped: a cache that is full
+  kGrows,      // has all ages; old blocks stay, and more become old all the time
+  kMayGrow,    // as kGrows, but as many bytes may die old: too few samples to tell
+  kFilled,     // grew and has stopped: a cache that is full
   kNew,        // nearly all of the last half, and little of it was freed: growth that began late
   kKept,       // nearly all of the first half
   kTurnsOver,  // old blocks die, as those of a cache do
-  kInUse,      // nearly all of the last half, and most was freed
+  kInUse,      // nearly all of the last half, and most of it was freed
   kUnknown,    // no ages are known
   kNoise,      // fewer than ten samples
 };
 Verdict VerdictOf(const Survivors& survivors, const Generations& generations);
 
-// Adds the table "leaks": what grows first, the fastest on top, then by what is old;
-// and the stacks of the first rows.
+// Adds the table "leaks" and the stacks of its first rows.  Growing rows come first, the fastest on
+// top; the others follow by old bytes.
 void AddLeaks(const Scene& scene, Report* report);
 
 }  // namespace allomon::views

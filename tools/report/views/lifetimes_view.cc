@@ -13,10 +13,11 @@ namespace {
 
 using heap::Estimate;
 
-constexpr uint8_t kTemporaryLog2Bytes = 16;  // temporaries died before that much was allocated
+constexpr uint8_t kTemporaryLog2Bytes = 16;  // blocks that died before so much was allocated are
+                                             // temporary
 constexpr double kNanosPerSecond = 1e9;
 
-// Blocks that died, of a function or of all.
+// Freed blocks of a function, or of all functions.
 struct Deaths {
   Estimate died;
   double temporary_bytes = 0;
@@ -34,7 +35,7 @@ struct Deaths {
   }
 };
 
-// "64 KiB"; "?" if the age of no block is known.
+// Returns "64 KiB"; "?" if the age of no block is known.
 std::string BytesAge(double bytes) { return bytes > 0 ? AmountText(bytes, false) : "?"; }
 std::string TimeAge(double nanos) { return SecondsText(nanos / kNanosPerSecond); }
 
@@ -65,7 +66,7 @@ class LifetimesView {
     return table;
   }
 
-  // Few: a class stands for all ages of a factor of two.
+  // The table has few rows: a class has all ages within a factor of two.
   Table Histogram() const {
     Table table;
     table.key = "lifetimes";
@@ -87,7 +88,7 @@ class LifetimesView {
 
   Row& RowOf(const heap::Stack& stack) {
     const uint32_t frame = scene_.stacks.cells[stack.begin];
-    size_t& number = numbers_[scene_.stacks.frames[frame].name];  // 0: none; else index + 1
+    size_t& number = numbers_[scene_.stacks.frames[frame].name];  // 0: no row; else index + 1
     if (number == 0) {
       rows_.emplace_back();
       rows_.back().frame = frame;

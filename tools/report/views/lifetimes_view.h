@@ -1,4 +1,4 @@
-// How long blocks lived: in all, and by function.
+// The view of lifetimes: of all freed blocks, and by function.
 #ifndef ALLOMON_TOOLS_REPORT_VIEWS_LIFETIMES_VIEW_H_
 #define ALLOMON_TOOLS_REPORT_VIEWS_LIFETIMES_VIEW_H_
 

@@ -17,7 +17,7 @@ size_t BucketOf(uint64_t size_bytes) {
   return size_bytes == 0 ? 0 : 64 - static_cast<size_t>(__builtin_clzll(size_bytes));
 }
 
-// Of the sample's class; else the mean of its blocks.
+// Returns the size of the sample's class; without a class, the mean of its blocks.
 std::optional<uint64_t> SizeOf(const heap::Sample& sample) {
   if (sample.has_size) return sample.size_bytes;
   for (const heap::Amount& amount : sample.amounts) {

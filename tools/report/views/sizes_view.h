@@ -8,7 +8,7 @@
 
 namespace allomon::views {
 
-// Adds the table "sizes".  Fails with one line if no sample says its size.
+// Adds the table "sizes".  Fails with one line if no sample has a size.
 absl::Status AddSizes(const Scene& scene, Report* report);
 
 }  // namespace allomon::views

@@ -16,8 +16,8 @@ namespace {
 using heap::Estimate;
 using Row = heap::Row<Estimate>;
 
-constexpr uint32_t kAround = 3;        // lines before the first and behind the last
-constexpr uint32_t kWholeLines = 200;  // a longer function is shown around its lines with amounts
+constexpr uint32_t kAround = 3;        // lines shown before the first and after the last one
+constexpr uint32_t kWholeLines = 200;  // of a longer function only lines near amounts are shown
 
 bool EndsWith(const std::string& text, const std::string& end) {
   return text.size() >= end.size() && text.compare(text.size() - end.size(), end.size(), end) == 0;
@@ -67,7 +67,8 @@ class SourceView {
     return ValueOf(estimate.amount, scene_.measure.blocks);
   }
 
-  // Of several functions of that name, those in the file of the heaviest.
+  // Finds the lines of the function.  If several functions have that name, takes those in the file
+  // of the heaviest one.
   void Find(const std::string& asked) {
     std::vector<bool> is_meant;
     for (const heap::Name& name : scene_.stacks.names) {
@@ -142,7 +143,7 @@ class SourceView {
       AddAmountCells(TotalStyle(), sums->second.total, whole, &cells);
       AddAmountCells(SelfStyle(), sums->second.self, whole, &cells);
     } else {
-      cells.resize(12);  // two amounts
+      cells.resize(12);  // the cells of two amounts
     }
     cells.push_back(NumberCell(std::to_string(line), line, Paint::kDim));
     cells.push_back({Untabbed(text), text, sums != lines_.end() ? Paint::kBold : Paint::kPlain});
@@ -165,7 +166,7 @@ class SourceView {
   std::vector<Row> rows_;
   bool found_ = false;
   std::string file_;
-  uint32_t start_ = 0;  // the least first line of the functions; 0: not known
+  uint32_t start_ = 0;  // the smallest first line of the functions; 0: not known
   std::map<uint32_t, LineSums> lines_;
 };
 

@@ -1,4 +1,4 @@
-// A function's source with amounts beside its lines.
+// The view of a function's source, with amounts beside its lines.
 #ifndef ALLOMON_TOOLS_REPORT_VIEWS_SOURCE_VIEW_H_
 #define ALLOMON_TOOLS_REPORT_VIEWS_SOURCE_VIEW_H_
 
@@ -8,10 +8,10 @@
 
 namespace allomon::views {
 
-// Adds the table "source".  The function is options.source: its whole name, the name without
-// arguments and parameters, or the end of that behind "::".  Its file is read from where the
-// profile says, else from below the current folder.  Fails with one line that says where was
-// looked.
+// Adds the table "source".  options.source names the function: its whole name, the name without
+// arguments and parameters, or the end of that after "::".  Its file is read from the path in the
+// profile, else from below the current folder.  Fails with one line that names the places that were
+// searched.
 absl::Status AddSource(const Scene& scene, Report* report);
 
 }  // namespace allomon::views

@@ -19,13 +19,13 @@ constexpr double kWordBytes = 8;
 struct ThreadRow {
   std::string name;
   size_t threads = 0;
-  Estimate chosen;     // of the measure, by samples
-  Estimate allocated;  // by the threads' own totals
+  Estimate chosen;     // estimate of the measure, from samples
+  Estimate allocated;  // from the threads' own totals
   Estimate live;
   WordsError words;
 };
 
-// A thread's totals: their variance is that of its words, as far as these were live.
+// Gives a thread's total the variance of the thread's words, in proportion to the total's bytes.
 Estimate WithVariance(const heap::Amount& unbounded, const heap::Thread& thread) {
   const heap::Amount amount = heap::Bounded(unbounded);
   Estimate estimate;

@@ -1,4 +1,4 @@
-// What each thread allocated, what of it is live, and how far its estimate is off.
+// The view of threads: allocated and live bytes of each, and the error of its estimate.
 #ifndef ALLOMON_TOOLS_REPORT_VIEWS_THREADS_VIEW_H_
 #define ALLOMON_TOOLS_REPORT_VIEWS_THREADS_VIEW_H_
 
@@ -8,9 +8,9 @@
 
 namespace allomon::views {
 
-// Adds the table "threads".  Threads of one name are one row.  Where samples name their threads,
-// rows are of the chosen stacks and metric; else of all stacks.  Fails with one line if no thread
-// is known.
+// Adds the table "threads".  Threads of one name are one row.  If samples name their threads, rows
+// count the chosen stacks and metric; otherwise all stacks.  Fails with one line if no thread is
+// known.
 absl::Status AddThreads(const Scene& scene, Report* report);
 
 }  // namespace allomon::views

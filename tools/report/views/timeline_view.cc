@@ -55,7 +55,8 @@ class Plot {
     return static_cast<int>(std::clamp(seconds / end_ * columns_, 0.0, columns_ - 1.0));
   }
 
-  // The most that was live in each column; where no point fell, what was live before.
+  // Computes the most live bytes of each column.  A column without a point repeats the last live
+  // bytes before it.
   void Fill() {
     most_.assign(static_cast<size_t>(columns_), -1);
     std::vector<double> last(most_.size(), 0);
@@ -72,7 +73,7 @@ class Plot {
     peak_ = static_cast<int>(std::max_element(most_.begin(), most_.end()) - most_.begin());
   }
 
-  // Amounts stand beside the highest line, the middle and the lowest.
+  // Returns the amount beside the highest, the middle or the lowest line; blanks for other lines.
   std::string Label(int line) const {
     std::string text;
     if (line == kLines - 1) text = AmountText(highest_, false);
@@ -88,7 +89,7 @@ class Plot {
     return row;
   }
 
-  // A column of anything is visible in the lowest line.
+  // Draws at least an eighth for any amount above 0, so that it is visible in the lowest line.
   std::string Step(double most, int line) const {
     const double share = highest_ > 0 ? std::clamp(most / highest_, 0.0, 1.0) : 0;
     int eighths = static_cast<int>(std::lround(share * kLines * kEighths));
@@ -121,8 +122,8 @@ class Plot {
   double highest_ = 0;
   double end_ = 0;
   int label_ = 0;    // columns of the amounts beside the plot
-  int columns_ = 0;  // of the plot
-  int peak_ = 0;     // its column
+  int columns_ = 0;  // columns of the plot
+  int peak_ = 0;     // column of the peak
   std::vector<double> most_;
 };
 

@@ -1,4 +1,4 @@
-// What was live over time, as a plot of characters.
+// The view of live bytes over time, as a plot of characters.
 #ifndef ALLOMON_TOOLS_REPORT_VIEWS_TIMELINE_VIEW_H_
 #define ALLOMON_TOOLS_REPORT_VIEWS_TIMELINE_VIEW_H_
 
@@ -8,7 +8,7 @@
 
 namespace allomon::views {
 
-// Adds the plot, `columns` wide, with the peak marked; and for programs the table "timeline".
+// Adds the plot, `columns` wide, with the peak marked, and for programs the table "timeline".
 // Fails with one line if the profile has no timeline.
 absl::Status AddTimeline(const Scene& scene, int columns, Report* report);
 

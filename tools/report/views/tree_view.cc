@@ -17,7 +17,7 @@ using Tree = heap::Tree<Estimate>;
 using Node = Tree::Node;
 
 constexpr uint32_t kMostIndent = 40;  // deeper nodes are not indented further
-constexpr size_t kMostData = 100000;  // rows for programs, unless --top says otherwise
+constexpr size_t kMostData = 100000;  // rows for programs, unless --top is given
 
 class TreeView {
  public:
@@ -46,7 +46,7 @@ class TreeView {
   double Value(const Estimate& estimate) const { return ValueOf(estimate.amount, blocks_); }
   double Total(uint32_t node) const { return Value(tree_.nodes[node].total); }
 
-  // Children by node; those of nothing are left out.
+  // Fills the lists of children.  Leaves out nodes without an amount.
   void FindChildren() {
     begin_.assign(tree_.nodes.size() + 1, 0);
     for (uint32_t node = 1; node < tree_.nodes.size(); ++node) {
@@ -60,7 +60,8 @@ class TreeView {
     }
   }
 
-  // A caller has a smaller number than those that it calls.
+  // Orders nodes by total.  Among equals the caller comes first, which has a smaller number than
+  // its callees.
   bool IsLarger(uint32_t a, uint32_t b) const {
     return Total(a) != Total(b) ? Total(a) > Total(b) : a < b;
   }
@@ -71,15 +72,15 @@ class TreeView {
 
   uint32_t ChildrenOf(uint32_t node) const { return begin_[node + 1] - begin_[node]; }
 
-  // Whether the node's line goes on with its only child.  What allocated has a line of its own, and
-  // so has its caller, which is the question.
+  // True if the node shares a line with its only child.  A node that allocated has a line of its
+  // own.  So has its direct caller in the view callers, because that is what the view is for.
   bool GoesOn(uint32_t node) const {
     if (!folds_ || node == 0 || ChildrenOf(node) != 1) return false;
     if (Value(tree_.nodes[node].self) != 0) return false;
     return direction_ == Direction::kCallees || tree_.nodes[node].depth > 1;
   }
 
-  // The last node of a line that begins with `node`.
+  // Returns the last node of a line that begins with `node`.
   uint32_t LastOf(uint32_t node) const {
     while (GoesOn(node)) node = children_[begin_[node]];
     return node;
@@ -90,8 +91,8 @@ class TreeView {
     return scene_.options->top.has_value() || folds_ ? tree_.nodes.size() : kMostData;
   }
 
-  // The lines that are shown: those of the largest totals.  A node's caller is larger or equal, so
-  // that it is among them; of equal ones the caller comes first.
+  // Chooses the lines with the largest totals.  A node's caller has no smaller total, and comes
+  // first among equals, so it is chosen, too.
   std::vector<bool> Chosen() {
     std::vector<uint32_t> lines;
     std::vector<uint32_t> todo = {0};
@@ -115,7 +116,7 @@ class TreeView {
 
   void FillTable(Table* table) {
     const std::vector<bool> chosen = Chosen();
-    std::vector<std::pair<uint32_t, uint32_t>> todo;  // nodes, and how far they are indented
+    std::vector<std::pair<uint32_t, uint32_t>> todo;  // nodes and their indentation
     const auto push_children = [&](uint32_t node, uint32_t indent) {
       std::vector<uint32_t> shown;
       for (uint32_t i = begin_[node]; i < begin_[node + 1]; ++i) {
@@ -156,7 +157,7 @@ class TreeView {
     table->columns.push_back({"line", ""});
   }
 
-  // "parse", or "handle ... parse" for a line of several nodes.
+  // Returns "parse", or "handle ... parse" for a line of several nodes.
   std::string LineName(uint32_t node, uint32_t last) const {
     if (node == last) return NameOf(node);
     return report::ClassAndFunction(NameOf(node)) + " " + CutMark(scene_.charset) + " " +
@@ -164,7 +165,7 @@ class TreeView {
   }
 
   std::vector<Cell> CellsOf(uint32_t node, uint32_t last, uint32_t indent) const {
-    // Of a line of several nodes, the one next to what is asked for.
+    // For a line of several nodes, shows the one that is nearest to the allocation.
     const Node& shown = tree_.nodes[direction_ == Direction::kCallers ? node : last];
     const double whole = Value(scene_.whole);
     std::vector<Cell> cells;
@@ -187,7 +188,7 @@ class TreeView {
   const bool blocks_;
   const bool folds_;
   const Tree tree_;
-  std::vector<uint32_t> begin_;  // of children_, by node
+  std::vector<uint32_t> begin_;  // by node: its first index in children_
   std::vector<uint32_t> children_;
   size_t left_out_ = 0;
 };

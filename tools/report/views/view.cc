@@ -55,7 +55,7 @@ absl::Status AddView(View view, const Scene& scene, int columns, Report* report)
   return absl::OkStatus();
 }
 
-// What a person asks next; empty: no advice.
+// Returns the command that a person most likely needs next; empty: no advice.
 std::string NextCommand(View view, const Scene& scene) {
   const Options& options = *scene.options;
   std::string command = "next: allomon report";

@@ -1,4 +1,4 @@
-// A view of a profile: the choice of what is shown, and the report of it.
+// Makes the report of a profile by the view that the options choose.
 #ifndef ALLOMON_TOOLS_REPORT_VIEWS_VIEW_H_
 #define ALLOMON_TOOLS_REPORT_VIEWS_VIEW_H_
 
@@ -12,8 +12,8 @@
 
 namespace allomon::views {
 
-// `rows` is the most that is shown; 0: all.  `columns` is the width of a plot.  Fails with one line
-// if the profile lacks what the options ask for.
+// Space for a report: `rows` is the most rows that are shown (0: all), and `columns` is the width
+// of a plot.  ReportOf() fails with one line if the profile lacks data that the options ask for.
 struct Space {
   size_t rows = 0;
   int columns = 80;
