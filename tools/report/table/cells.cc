@@ -10,7 +10,7 @@ namespace {
 constexpr double kHotPercent = 10;
 constexpr double kWarmPercent = 1;
 
-// Nothing bounds what is missing of an amount that is not whole.
+// Leaves out the upper bound if the recording lost samples: the amount may then be any larger.
 std::string NoiseText(const heap::Estimate& estimate, const heap::Interval& interval, bool blocks) {
   return estimate.is_whole ? "noise, < " + AmountText(interval.high, blocks) : "noise";
 }

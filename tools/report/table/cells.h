@@ -1,4 +1,4 @@
-// Cells that views share: names, places, and estimates with their intervals and shares.
+// Cells that several views use: names, places, and estimates with their intervals and shares.
 #ifndef ALLOMON_TOOLS_REPORT_TABLE_CELLS_H_
 #define ALLOMON_TOOLS_REPORT_TABLE_CELLS_H_
 
@@ -11,41 +11,42 @@
 
 namespace allomon::views {
 
-// The order in which columns are dropped where room lacks: those of a larger rank first.
+// The order in which columns are dropped when the table is too wide: the largest rank first.
 enum DropRank { kStays = 0, kDropShare, kDropPlace, kDropRange, kDropTotal, kDropBar };
 
 Cell TextCell(const std::string& text, Paint paint = Paint::kPlain);
 Cell NumberCell(const std::string& shown, double number, Paint paint = Paint::kPlain);
 Cell DataCell(Data data);
 
-// "file.cc:12", "file.cc", or "".
+// Returns "file.cc:12", "file.cc", or "".
 std::string PlaceOf(const heap::Stacks& stacks, uint32_t frame);
 
-// A function in a line of text: shortened, unless the user asks for all of it (--width=0).
+// Returns a function's name for a line of text: shortened, unless the user asks for all of it
+// (--width=0).
 std::string NameInText(const Scene& scene, uint32_t frame);
 
-// Function, where; and for programs file and line.
+// Adds columns for the function and its place, and for programs file and line.
 void AddNameColumns(Table* table);
 void AddNameCells(const heap::Stacks& stacks, uint32_t frame, bool sure, std::vector<Cell>* row);
 
-// An estimate: amount, interval, share of `whole`.  `key` begins the keys: "self" gives "self",
-// "self_low", "self_high", "self_sure", "self_percent".
+// Columns of an estimate: amount, interval, share of `whole`.  `key` begins their keys: "self"
+// gives "self", "self_low", "self_high", "self_sure", "self_percent".
 struct AmountStyle {
   std::string key;
-  std::string head;        // of the amount
+  std::string head;        // head of the amount's column
   std::string share_head;  // empty: no share is shown
   bool blocks = false;
-  bool has_range = false;  // shown; programs get it anyhow
+  bool has_range = false;  // shown to people; programs get it always
   int drop_rank = kStays;
 };
 void AddAmountColumns(const AmountStyle& style, Table* table);
 void AddAmountCells(const AmountStyle& style, const heap::Estimate& estimate, double whole,
                     std::vector<Cell>* row);
 
-// Red from 10 % on, yellow from 1 % on.
+// Returns red from 10 % on, and yellow from 1 % on.
 Paint PaintOf(double percent);
 
-// "12 more functions".
+// Returns "12 more functions".
 std::string MoreText(size_t count, const std::string& what);
 
 }  // namespace allomon::views

@@ -14,7 +14,7 @@ std::string Quoted(const std::string& text) {
                                    nlohmann::json::error_handler_t::replace);
 }
 
-// Whole and large numbers have all their digits.
+// Writes integers and large numbers with all their digits.
 std::string NumberText(double number) {
   if (!std::isfinite(number)) return "null";
   char text[40];

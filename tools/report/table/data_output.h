@@ -1,4 +1,4 @@
-// A report for programs.
+// Writes a report for programs.
 #ifndef ALLOMON_TOOLS_REPORT_TABLE_DATA_OUTPUT_H_
 #define ALLOMON_TOOLS_REPORT_TABLE_DATA_OUTPUT_H_
 
@@ -8,12 +8,12 @@
 
 namespace allomon::views {
 
-// One object: the facts, "notes", and an array of objects for each table, by its key.  Bytes that
-// are not UTF-8 become U+FFFD.
+// Returns one object: the facts, "notes", and for each table an array of objects, by the table's
+// key.  Bytes that are not UTF-8 become U+FFFD.
 std::string ToJson(const Report& report);
 
-// The tables, with heads, by RFC 4180; an empty line between two.  What could act on a terminal is
-// spelled out, as in the report for people.
+// Returns the tables, with heads, by RFC 4180, with an empty line between two.  Characters that
+// could control a terminal are spelled out, as in the report for people.
 std::string ToCsv(const Report& report);
 
 }  // namespace allomon::views

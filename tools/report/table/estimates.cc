@@ -9,9 +9,9 @@
 namespace allomon::views {
 namespace {
 
-constexpr double kMost = 1e30;  // beyond what any machine allocates; fits MlmonInt
+constexpr double kMost = 1e30;  // larger than any machine allocates; fits MlmonInt
 
-// Files of others may hold anything.
+// Bounds a value, because files of other tools may contain anything.
 double Bounded(double value) { return std::isfinite(value) ? std::clamp(value, -kMost, kMost) : 0; }
 
 std::string Formatted(const char* format, double value) {

@@ -1,5 +1,5 @@
-// What a report begins with: the program, its totals with intervals, how well the estimates agree
-// with what is known exactly, and what is missing.
+// Writes the beginning of a report: the program, its totals with intervals, the agreement of
+// estimates with exact numbers, and what the profile lacks.
 #ifndef ALLOMON_TOOLS_REPORT_TABLE_HEADLINE_H_
 #define ALLOMON_TOOLS_REPORT_TABLE_HEADLINE_H_
 
@@ -11,21 +11,21 @@
 
 namespace allomon::views {
 
-// Estimated and exact words of all threads.  Exact is 0 where the profile does not know them.
+// Estimated and exact words of all threads.  The exact number is 0 if the profile does not have it.
 struct WordsError {
   double exact = 0;
   double estimated = 0;
   double variance = 0;
 
   double Percent() const { return exact == 0 ? 0 : 100 * (estimated - exact) / exact; }
-  bool IsWithin() const;  // whether the exact number is within the estimate's interval
+  bool IsWithin() const;  // true if the exact number is within the estimate's interval
 };
 WordsError WordsErrorOf(const heap::HeapProfile& profile);
 
-// "a.pb.gz and 2 more files: redis-server (pid 17), 12.3 s".
+// Returns "a.pb.gz and 2 more files: redis-server (pid 17), 12.3 s".
 std::string TitleOf(const heap::HeapProfile& profile, const std::vector<std::string>& files);
 
-// "1.2 GiB (1.1-1.3 GiB) allocated, 81 MiB (79-83 MiB) live at the peak, ..."
+// Returns "1.2 GiB (1.1-1.3 GiB) allocated, 81 MiB (79-83 MiB) live at the peak, ..."
 std::string TotalsText(const heap::HeapProfile& profile);
 
 void AddHeadline(const Scene& scene, Report* report);

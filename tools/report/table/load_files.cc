@@ -18,7 +18,8 @@ constexpr std::string_view kMlmonHead = "MLton prof\n";
 
 std::string BaseName(const std::string& path) { return path.substr(path.rfind('/') + 1); }
 
-// The first bytes of a regular file; of others none, since a pipe can be read only once.
+// Returns the first bytes of a regular file.  Returns "" for a pipe, since it can be read only
+// once.
 std::string HeadOf(const std::string& path) {
   const int file = open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
   if (file < 0) return "";
@@ -36,7 +37,7 @@ bool IsPipe(const std::string& path) {
   return stat(path.c_str(), &about) == 0 && (S_ISFIFO(about.st_mode) || S_ISCHR(about.st_mode));
 }
 
-// Empty if both may be added up.
+// Returns why two profiles must not be added up; empty if they may.
 std::string WhyNot(const heap::HeapProfile& sum, const heap::HeapProfile& other) {
   const std::string first = BaseName(sum.program);
   const std::string second = BaseName(other.program);

@@ -1,4 +1,4 @@
-// The files of a command, read.
+// Loads the files of a command.
 #ifndef ALLOMON_TOOLS_REPORT_TABLE_LOAD_FILES_H_
 #define ALLOMON_TOOLS_REPORT_TABLE_LOAD_FILES_H_
 
@@ -11,11 +11,12 @@
 
 namespace allomon::views {
 
-// What a file is, by its first bytes.
+// The kind of a file, by its first bytes.
 enum class FileKind { kHeapProfile, kMlmon, kOther };
 FileKind KindOf(const std::string& path);
 
-// The sum of the files, which are of one program.  Fails with one line, which names the file.
+// Returns the sum of the files, which must be of one program.  Fails with one line, which names the
+// file.
 absl::StatusOr<heap::HeapProfile> LoadSum(const std::vector<std::string>& files,
                                           const std::string& debug_dir, report::Progress* progress);
 

@@ -1,5 +1,4 @@
-// A profile with the stacks that an option selects, and what they weigh: what every view starts
-// from.
+// A profile, the stacks that an option selects, and their amounts.  Every view starts from it.
 #ifndef ALLOMON_TOOLS_REPORT_TABLE_SCENE_H_
 #define ALLOMON_TOOLS_REPORT_TABLE_SCENE_H_
 
@@ -17,23 +16,22 @@
 
 namespace allomon::views {
 
-// What a person with little time needs first: what is live if that is a third of the peak or more
-// (a process that still runs, or one that leaked), else what the peak was made of, else what was
-// allocated.
+// Returns the metric for a person with little time.  It is live if that is at least a third of the
+// peak (a process that still runs, or one that leaked).  Otherwise it is the peak, else allocated.
 heap::Metric DefaultMetric(const heap::HeapProfile& profile);
 
-// Refers to the profile and the options, which outlive it.
+// Refers to the profile and the options, which must outlive it.
 struct Scene {
   const heap::HeapProfile* profile = nullptr;
   const Options* options = nullptr;
   Charset charset = Charset::kUtf8;
-  size_t rows = 0;  // at most; 0: all
+  size_t rows = 0;  // the most rows shown; 0: all
   Measure measure;
   heap::Stacks stacks;
   std::vector<heap::Estimate> values;  // of the measure's metric, by stack
-  heap::Estimate selected;             // their sum
-  heap::Estimate whole;                // of all samples: 100 %
-  std::string file;                    // for commands that are suggested
+  heap::Estimate selected;             // sum of `values`
+  heap::Estimate whole;                // sum of all samples: 100 %
+  std::string file;                    // file name in suggested commands
 
   bool HasIntervals() const { return profile->rate > 0 && profile->rate < 1; }
   const heap::Sample& SampleOf(const heap::Stack& stack) const {
@@ -41,7 +39,7 @@ struct Scene {
   }
 };
 
-// Fails with one line if the profile lacks what the options ask for.
+// Fails with one line if the profile lacks the metric that the options ask for.
 absl::StatusOr<Measure> MeasureOf(const heap::HeapProfile& profile, const Options& options);
 
 Scene SceneOf(const heap::HeapProfile& profile, const Options& options, const Measure& measure);

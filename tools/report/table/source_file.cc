@@ -15,7 +15,7 @@ constexpr size_t kMostEnds = 64;
 
 class Descriptor {
  public:
-  // Opening a pipe or a device must not wait.
+  // Opens without waiting for a pipe or a device.
   explicit Descriptor(const std::string& path)
       : number_(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY)) {}
   ~Descriptor() {

@@ -1,6 +1,6 @@
-// What a view shows, before it is text, JSON or CSV.
+// The contents of a view, before they become text, JSON or CSV.
 //
-// Texts may hold any bytes: the writers make them harmless for their readers.
+// Texts may contain any bytes: the writers escape them for their readers.
 #ifndef ALLOMON_TOOLS_REPORT_TABLE_TABLE_H_
 #define ALLOMON_TOOLS_REPORT_TABLE_TABLE_H_
 
@@ -15,36 +15,36 @@ namespace allomon::views {
 
 using report::Paint;
 
-// For programs: nothing, a text, a number or a truth.
+// A value for programs: nothing, a text, a number or a boolean.
 using Data = std::variant<std::monostate, std::string, double, bool>;
 
 struct Cell {
-  std::string shown;  // to people
-  Data data;          // to programs
+  std::string shown;  // for people
+  Data data;          // for programs
   Paint paint = Paint::kPlain;
-  double own = 0;  // of a bar: its shares
+  double own = 0;  // own share of a bar; then with callees
   double with_callees = 0;
 };
 
 struct Column {
   enum class Kind {
     kNumber,
-    kName,  // of a function: cut as such
-    kPath,  // cut to its end
-    kTree,  // a name behind blanks, which stay
-    kCode,  // cut to its beginning
+    kName,  // a function: shortened as a name
+    kPath,  // shortened to its end
+    kTree,  // a name after blanks, which stay
+    kCode,  // shortened to its beginning
     kBar,
   };
-  std::string key;   // for programs; empty: they do not get it
-  std::string head;  // for people; empty: they do not see it, unless it is a bar
+  std::string key;   // for programs; empty: left out
+  std::string head;  // for people; empty: left out, unless it is a bar
   Kind kind = Kind::kNumber;
   int drop_rank = 0;  // as in report::Column
 };
 
 struct Table {
-  std::string key;  // "functions"
+  std::string key;  // such as "functions"
   std::vector<Column> columns;
-  std::vector<std::vector<Cell>> rows;  // each has as many cells as there are columns
+  std::vector<std::vector<Cell>> rows;  // each has as many cells as the table has columns
 };
 
 struct TextLine {
@@ -60,10 +60,10 @@ struct Fact {
 struct Report {
   std::vector<Fact> facts;        // for programs
   std::vector<TextLine> head;     // for people
-  std::vector<TextLine> picture;  // a plot: not wrapped
+  std::vector<TextLine> picture;  // a plot, which is not wrapped
   std::vector<Table> tables;
   std::vector<TextLine> foot;
-  std::vector<std::string> notes;  // for both
+  std::vector<std::string> notes;  // for people and programs
 };
 
 }  // namespace allomon::views

@@ -9,7 +9,7 @@
 namespace allomon::views {
 namespace {
 
-// Less of a name than this rarely tells a function from others.
+// The fewest columns of a name: less rarely tells functions apart.
 constexpr int kLeastName = 24;
 constexpr int kLeastPlace = 14;
 constexpr int kLeastBar = 5;
@@ -20,7 +20,7 @@ size_t BlanksOf(const std::string& text) {
   return std::min(text.find_first_not_of(' '), text.size());
 }
 
-// Keeps the blanks, unless a name would have no room behind them.
+// Keeps the blanks, unless a name would have no room after them.
 std::string FitTreeName(const std::string& text, int columns, Charset charset) {
   if (Columns(text) <= columns) return text;
   const int blanks = std::min(static_cast<int>(BlanksOf(text)), columns / 2);
@@ -28,7 +28,8 @@ std::string FitTreeName(const std::string& text, int columns, Charset charset) {
          report::FitName(text.substr(BlanksOf(text)), columns - blanks, charset);
 }
 
-// The text in lines of the style's width.  A word that is longer than a line loses its beginning.
+// Splits the text into lines of the style's width.  A word that is longer than a line loses its
+// beginning.
 std::vector<std::string> Wrapped(const std::string& text, const TextStyle& style) {
   if (style.width == 0 || Columns(text) <= style.width) return {text};
   std::vector<std::string> lines;
@@ -129,7 +130,7 @@ class Writer {
     return {Printable(cell.shown, style_.charset), cell.paint, cell.own, cell.with_callees};
   }
 
-  // Blanks before a name are its depth in a tree.
+  // Blanks before a name show its depth in a tree.
   static void ShortenNames(size_t column, report::Grid* grid) {
     std::vector<std::string> names;
     for (const auto& row : grid->rows) {

@@ -1,4 +1,4 @@
-// A report for people.
+// Writes a report for people.
 #ifndef ALLOMON_TOOLS_REPORT_TABLE_TEXT_OUTPUT_H_
 #define ALLOMON_TOOLS_REPORT_TABLE_TEXT_OUTPUT_H_
 
@@ -10,7 +10,7 @@ namespace allomon::views {
 
 struct TextStyle {
   int width = 0;             // columns; 0: as many as needed
-  bool whole_names = false;  // nothing of a name is left out
+  bool whole_names = false;  // true if names are not shortened
   bool colored = false;
   Charset charset = Charset::kUtf8;
 };
