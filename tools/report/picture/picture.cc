@@ -27,14 +27,14 @@ constexpr double kValueRoom = 170;  // to the right of the bars
 constexpr double kBarsLeft = kMargin + kNameRoom + 12;
 constexpr double kBarsRoom = kWidth - kMargin - kValueRoom - kBarsLeft;
 constexpr size_t kMostTiles = 200;
-constexpr size_t kMostRows = 1000;  // more rows than that cannot be read
+constexpr size_t kMostRows = 1000;  // more rows cannot be read
 
 constexpr const char* kCollector = "url(#gc)";
 constexpr const char* kGrown = "#c0392b";
 constexpr const char* kShrunk = "#2e8b57";
 constexpr const char* kSoft = "#52606d";
 
-// A colour for each origin, dark enough for white letters, and a light one for what was called.
+// A colour for each origin, dark enough for white letters, and a light one for callees.
 struct Colors {
   Origin origin;
   const char* own;
@@ -44,7 +44,7 @@ constexpr Colors kColors[] = {{Origin::kProgram, "#2f6f9f", "#a9cce3"},
                               {Origin::kLibrary, "#3f7d4e", "#b5d6bd"},
                               {Origin::kRuntime, "#7b5aa6", "#d3c4e6"},
                               {Origin::kNone, "#7c8894", "#d5dade"}};
-constexpr const char* kGrey = "#9aa5b1";  // several functions
+constexpr const char* kGrey = "#9aa5b1";  // colour of a tile that stands for several functions
 
 const Colors& ColorsOf(const SourceName& name) {
   const Origin origin = OriginOf(name);
@@ -134,7 +134,8 @@ class ProfilePicture {
     return static_cast<double>(function.count.current);
   }
 
-  // A tile below some 2,000th of the area is too small to see or to point at.
+  // Returns how many tiles to draw.  A tile below some 2,000th of the area is too small to see or
+  // to point at.
   size_t TilesWorthDrawing(const std::vector<const Function*>& largest) const {
     size_t tiles = 0;
     while (tiles < std::min(largest.size(), kMostTiles) &&
@@ -147,7 +148,7 @@ class ProfilePicture {
   void DrawTiles(const std::vector<const Function*>& largest, size_t tiles, double others) {
     std::vector<double> weights;
     for (size_t i = 0; i < tiles; ++i) weights.push_back(Weight(*largest[i]));
-    // The tile of the others is put in its place by size, as the treemap requires.
+    // Inserts the tile of all others by its size, because the treemap requires that order.
     const auto place = std::upper_bound(weights.begin(), weights.end(), others,
                                         [](double a, double b) { return a > b; }) -
                        weights.begin();
@@ -180,7 +181,8 @@ class ProfilePicture {
     svg_.Text(box.x + 7, below + 17, room, amount, {12, false, "#ffffff", Svg::Anchor::kStart});
   }
 
-  // Draws what the colours mean, with the share of each, and below it what the parts of bars mean.
+  // Draws the legend: the meaning of the colours, with the share of each, and below it the meaning
+  // of the parts of bars.
   void DrawLegend() {
     const double y = kHeadHeight + kMapHeight + 8;
     double x = kMargin;
@@ -204,7 +206,7 @@ class ProfilePicture {
     *x += kLegendStep;
   }
 
-  // The share of each origin, in percent.
+  // Returns the share of each origin, in percent.
   std::map<Origin, double> Shares() const {
     std::map<Origin, double> shares;
     for (const Function& function : functions_) {

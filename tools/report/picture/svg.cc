@@ -10,13 +10,13 @@
 namespace allomon::report {
 namespace {
 
-// The width of a letter as a share of the font's size.  No viewer tells the width of its fonts.  An
-// average letter of Helvetica and DejaVu Sans is between 0.5 and 0.6 wide, in bold a tenth more, so
-// this value is rarely too small.
+// The width of a letter as a share of the font's size.  Viewers do not tell the width of their
+// fonts.  An average letter of Helvetica and DejaVu Sans is between 0.5 and 0.6 wide, in bold a
+// tenth more, so this value is rarely too small.
 constexpr double kLetterWidth = 0.6;
 constexpr double kBoldLetterWidth = 0.7;
 
-// From one line of a name to the next, as a share of the font's size.
+// The distance of two lines of a name, as a share of the font's size.
 constexpr double kNameLines = 1.2;
 
 std::string Number(double value) {
@@ -55,7 +55,7 @@ void Svg::Box(const Rectangle& box, const std::string& fill, const Lines& toolti
   if (box.width <= 0 || box.height <= 0) return;
   body_ += "<rect" + Attribute("x", box.x) + Attribute("y", box.y) + Attribute("width", box.width) +
            Attribute("height", box.height) + Attribute("fill", fill);
-  // Each line is made harmless by itself: a newline in a name is none of ours.
+  // Escapes each line by itself, because a newline within a name must not start another line.
   std::string title;
   for (const std::string& line : tooltip) title += (title.empty() ? "" : "\n") + Shown(line);
   body_ += title.empty() ? "/>\n" : "><title>" + title + "</title></rect>\n";

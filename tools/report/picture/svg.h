@@ -1,4 +1,4 @@
-// The shapes of SVG 1.1 that the pictures consist of.
+// Writes the shapes of SVG 1.1 that the pictures consist of.
 #ifndef ALLOMON_TOOLS_REPORT_PICTURE_SVG_H_
 #define ALLOMON_TOOLS_REPORT_PICTURE_SVG_H_
 
@@ -9,13 +9,13 @@
 
 namespace allomon::report {
 
-// A document.  Shapes cover the ones drawn before them.  Texts may hold any bytes: bytes that
+// A document.  Shapes cover the ones drawn before them.  Texts may contain any bytes: bytes that
 // cannot be shown are escaped.
 class Svg {
  public:
   Svg(double width, double height);
 
-  // Shown by a viewer where the mouse is.  None if empty.
+  // Lines of a tooltip, which a viewer shows at the pointer.  An empty vector makes no tooltip.
   using Lines = std::vector<std::string>;
 
   // `fill` is a colour, or a pattern's "url(#name)".
@@ -28,18 +28,18 @@ class Svg {
     std::string fill = "#1f2933";
     Anchor anchor = Anchor::kStart;
   };
-  // Draws a text whose base line begins, or ends, at x and y.  Its start is cut off where it needs
-  // more than about `room` pixels.
+  // Draws a text whose base line begins, or ends, at x and y.  Cuts off its start if it needs more
+  // than about `room` pixels.
   void Text(double x, double y, double room, const std::string& text, const TextStyle& style);
 
-  // As Text(), for a function's name: what is left of it is FitName()'s.  Where class and function
-  // do not fit on one line, and two are allowed, they have one each.  Returns the number of lines.
+  // Draws a function's name, as Text() does, but shortened by FitName().  If class and function do
+  // not fit on one line, and two are allowed, each gets its own.  Returns the number of lines.
   int Name(double x, double y, double room, const std::string& name, const TextStyle& style,
            int most_lines = 1);
 
   void Line(double x1, double y1, double x2, double y2);
 
-  // The whole document.
+  // Returns the whole document.
   std::string Finish() const;
 
  private:

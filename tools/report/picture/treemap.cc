@@ -26,7 +26,7 @@ class Divider {
  private:
   double Area(size_t i) const { return weights_[i] * scale_; }
 
-  // The longer side divided by the shorter side, of the most oblong rectangle of the row.
+  // Returns the longer side divided by the shorter side, for the most oblong rectangle of the row.
   double Oblongness(size_t first, size_t end, double row_area) const {
     const double side = std::min(left_.width, left_.height);
     const double squared = side * side / (row_area * row_area);
@@ -47,7 +47,7 @@ class Divider {
     return end;
   }
 
-  // Lays the row along the shorter side of the area that is left, and takes it off that area.
+  // Lays the row along the shorter side of the remaining area, and removes it from that area.
   void LayRow(size_t first, size_t end) {
     double area = 0;
     for (size_t i = first; i < end; ++i) area += Area(i);
