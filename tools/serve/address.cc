@@ -18,7 +18,7 @@ namespace {
 
 constexpr int kBacklog = 1024;
 
-// The address in the kernel's form.
+// An address in the kernel's form.
 struct SocketAddress {
   sockaddr_storage bytes = {};
   socklen_t size = 0;
@@ -77,13 +77,13 @@ absl::Status CannotListen(const Address& address) {
   return absl::UnavailableError(line);
 }
 
-// Without brackets.
+// Removes brackets from a host.
 std::string_view Bare(std::string_view host) {
   const bool has_brackets = host.size() >= 2 && host.front() == '[' && host.back() == ']';
   return has_brackets ? host.substr(1, host.size() - 2) : host;
 }
 
-// Of "host:port", "[host]:port", or a host alone.
+// Returns the host of "host:port", "[host]:port", or of a host alone.
 std::string_view HostOf(std::string_view text) {
   const size_t colon = text.rfind(':');
   const bool has_port = colon != std::string_view::npos && text.back() != ']' &&
@@ -122,7 +122,7 @@ absl::StatusOr<int> Listen(const Address& address) {
   const int fd = socket(form.bytes.ss_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
   if (fd < 0) return CannotListen(address);
   const int one = 1;
-  setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &one, sizeof one);  // connections of the last server
+  setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &one, sizeof one);  // connections of an earlier server
   if (bind(fd, form.get(), form.size) == 0 && listen(fd, kBacklog) == 0) return fd;
   const absl::Status status = CannotListen(address);
   close(fd);
@@ -149,7 +149,7 @@ Address AddressOf(int listening) {
 }
 
 bool IsLocalHost(std::string_view host_header) {
-  if (host_header.empty()) return true;  // HTTP/1.0, which browsers do not speak
+  if (host_header.empty()) return true;  // HTTP/1.0, which browsers do not send
   const std::string host(HostOf(host_header));
   return EqualsInAnyCase(host, "localhost") || IsNumeric(host);
 }

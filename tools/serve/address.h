@@ -1,4 +1,4 @@
-// The address that is listened on.
+// The address on which the server listens.
 #ifndef ALLOMON_TOOLS_SERVE_ADDRESS_H_
 #define ALLOMON_TOOLS_SERVE_ADDRESS_H_
 
@@ -17,20 +17,20 @@ struct Address {
   std::string Text() const { return (is_ipv6() ? "[" + host + "]" : host) + ":" + port; }
 };
 
-// "127.0.0.1:6060", "[::1]:6060", "localhost:6060" or ":6060", which is all addresses of IPv4.  No
-// other name: nobody is asked.
+// Parses "127.0.0.1:6060", "[::1]:6060", "localhost:6060" or ":6060", which is all addresses of
+// IPv4.  Rejects other names, because no name server is asked.
 absl::StatusOr<Address> ParseAddress(std::string_view text);
 
-// Whether only this machine can reach it.
+// True if only this machine can reach the address.
 bool IsLoopback(const Address& address);
 
-// A socket that listens there.  Fails with one line that names the address.
+// Returns a socket that listens at the address.  Fails with one line that names the address.
 absl::StatusOr<int> Listen(const Address& address);
-// Its own address: the port is known where 0 was asked for.
+// Returns the socket's own address: its port is known even if port 0 was asked for.
 Address AddressOf(int listening);
 
-// Whether a Host header is what a user of this machine writes, a number or localhost.  A name that
-// somebody else's page gave this address is none (DNS rebinding).
+// True if a Host header is what a user of this machine writes: a number or localhost.  Rejects
+// names, because a page of somebody else may have given its name this address (DNS rebinding).
 bool IsLocalHost(std::string_view host_header);
 
 }  // namespace allomon::serve

@@ -27,8 +27,8 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-constexpr int kLooksMilliseconds = 50;  // between two looks at `is_cancelled`
-constexpr int kNoMemory = 77;           // the child's status
+constexpr int kLooksMilliseconds = 50;  // between two checks of `is_cancelled`
+constexpr int kNoMemory = 77;           // exit status of the child
 
 void Append(std::string_view text, std::string* to) {
   const uint64_t size = text.size();
@@ -36,7 +36,7 @@ void Append(std::string_view text, std::string* to) {
   to->append(text);
 }
 
-// A reply as bytes, for a pipe within one program.
+// Packs a reply into bytes, for a pipe between processes of one program.
 std::string Packed(const Reply& reply) {
   std::string packed;
   Append(std::to_string(reply.status), &packed);
@@ -49,7 +49,7 @@ std::string Packed(const Reply& reply) {
   return packed;
 }
 
-// The texts of Packed(), one after another.
+// Reads the texts of Packed(), one after another.
 class Unpacker {
  public:
   explicit Unpacker(std::string_view packed) : rest_(packed) {}
@@ -100,7 +100,8 @@ void LimitMemory(size_t bytes) {
   setrlimit(RLIMIT_AS, &limit);
 }
 
-// A client's connection would stay open as long as the child has it.
+// Closes inherited descriptors except 0 to 2.  A client's connection would stay open as long as the
+// child has it.
 void CloseAllBut(int kept) {
   constexpr unsigned kFirst = 3;
   const auto fd = static_cast<unsigned>(kept);
@@ -130,7 +131,7 @@ bool WriteAll(int fd, std::string_view bytes) {
 [[noreturn]] void RunChild(const std::function<Reply()>& make, const WorkLimits& limits, int out,
                            pid_t parent) {
   prctl(PR_SET_PDEATHSIG, SIGKILL);
-  if (getppid() != parent) _exit(1);  // it ended before
+  if (getppid() != parent) _exit(1);  // the parent ended before prctl()
   CloseAllBut(out);
   LimitMemory(limits.memory_bytes);
   try {
@@ -157,7 +158,7 @@ class Child {
   Child(const Child&) = delete;
   Child& operator=(const Child&) = delete;
 
-  // False when all has come.
+  // Waits for bytes for a moment, and appends them.  False when the pipe is at its end.
   bool Receive(std::string* bytes) {
     pollfd polled = {from_, POLLIN, 0};
     if (poll(&polled, 1, kLooksMilliseconds) <= 0) return true;
@@ -167,7 +168,7 @@ class Child {
     return got > 0 || (got < 0 && errno == EINTR);
   }
 
-  // Its status, as of waitpid().
+  // Waits for the child's end.  Returns its status, as waitpid() has it.
   int Wait() {
     int status = 0;
     while (waitpid(pid_, &status, 0) < 0 && errno == EINTR) {

@@ -1,7 +1,8 @@
-// Work in a process of its own, bounded in memory and time, that ends with its client.
+// Runs work in a process of its own.  The process has limits of memory and time, and ends when its
+// client has gone.
 //
-// A recording of somebody else's may be made to take long, to take much memory, or to end whoever
-// reads it.  A thread cannot be stopped; a process can.
+// A recording of somebody else's may be made to take long, to take much memory, or to crash its
+// reader.  A thread cannot be stopped; a process can.
 #ifndef ALLOMON_TOOLS_SERVE_BOUNDED_WORK_H_
 #define ALLOMON_TOOLS_SERVE_BOUNDED_WORK_H_
 
@@ -16,19 +17,19 @@
 namespace allomon::serve {
 
 struct WorkLimits {
-  size_t memory_bytes = size_t{1} << 30;  // of address space, beyond what this process has
+  size_t memory_bytes = size_t{1} << 30;  // of address space, added to that of this process
   std::chrono::milliseconds time{120'000};
 };
 
-// Nobody waits for the reply any more.
+// Thrown when no client waits for the reply any more.
 class Cancelled : public std::exception {};
 
-// What `make` returns in a forked child, which has no descriptor of this process.  A reply of
-// status 503 where it exceeds a limit, 500 where it ends otherwise.  Throws Cancelled soon after
-// `is_cancelled`, if that is not null, has become true.
+// Runs `make` in a forked child, which has only the descriptors 0 to 2 of this process, and returns
+// its reply.  Returns a reply of status 503 if the child exceeds a limit, and 500 if it ends
+// otherwise.  Throws Cancelled soon after `is_cancelled` has become true, if that is not null.
 //
-// Called by several threads at once: `make` may take no lock that another thread of this process
-// may hold, but malloc's.  Cost: a fork, 1 ms.
+// Several threads call this at once.  So `make` must not take a lock that another thread of this
+// process may hold, except malloc's.  Cost: a fork, 1 ms.
 Reply MakeBounded(const std::function<Reply()>& make, const WorkLimits& limits,
                   const std::atomic<bool>* is_cancelled);
 

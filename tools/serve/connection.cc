@@ -17,7 +17,8 @@ namespace allomon::serve {
 namespace {
 
 constexpr size_t kChunkBytes = size_t{4} << 10;
-// A socket that is closed with input unread tells the client of an error, and the response is lost.
+// Limits the input that is drained.  Closing a socket with unread input sends the client an error,
+// and the response is lost.
 constexpr size_t kMostDrainedBytes = size_t{256} << 10;
 
 bool IsForLater(ssize_t result) {
@@ -28,7 +29,8 @@ iovec PartOf(std::string_view text) { return {const_cast<char*>(text.data()), te
 
 }  // namespace
 
-// What is sent is sent at once: the end of a response would wait for the client's acknowledgement.
+// Disables Nagle's algorithm: otherwise the end of a response would wait for the client's
+// acknowledgement.
 Connection::Connection(int fd, uint64_t id) : fd_(fd), id_(id) {
   const int one = 1;
   setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof one);
@@ -82,7 +84,7 @@ void Connection::Begin(Response response) {
   Send();
 }
 
-// Head and body in one packet, where they fit.
+// Sends head and body in one packet, if they fit.
 ssize_t Connection::SendSome() {
   const std::string_view head = response_.head;
   const std::string_view body = response_.body ? std::string_view(*response_.body) : "";

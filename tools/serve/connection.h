@@ -1,4 +1,4 @@
-// One client: what it has sent, and what it is still to be sent.
+// A connection to one client: the input that has come, and the response that is still to be sent.
 #ifndef ALLOMON_TOOLS_SERVE_CONNECTION_H_
 #define ALLOMON_TOOLS_SERVE_CONNECTION_H_
 
@@ -14,17 +14,17 @@
 
 namespace allomon::serve {
 
-// Owns its socket, which does not block.  For one thread.
+// Owns its socket, which is nonblocking.  One thread uses it.
 class Connection {
  public:
   using Time = std::chrono::steady_clock::time_point;
 
   enum class State {
-    kReads,    // a request
-    kWaits,    // for its answer
-    kSends,    // the response
-    kDrains,   // the client is told that it ends, and may not have taken all yet
-    kHasEnded  // to be closed
+    kReads,    // reads a request
+    kWaits,    // waits for the answer
+    kSends,    // sends the response
+    kDrains,   // the end is sent; waits until the client has read all
+    kHasEnded  // must be closed
   };
 
   Connection(int fd, uint64_t id);
@@ -35,11 +35,11 @@ class Connection {
   int fd() const { return fd_; }
   uint64_t id() const { return id_; }
   State state() const { return state_; }
-  short events() const;  // what poll(2) is asked for
+  short events() const;  // events to ask poll(2) for
   bool is_idle() const { return state_ == State::kReads && input_.empty(); }
   const Response& response() const { return response_; }
 
-  // When the state began, and when it must end.
+  // The times when the state began, and when it must end.
   Time since() const { return since_; }
   Time deadline() const { return deadline_; }
   void SetTimes(Time since, Time deadline) {
@@ -47,18 +47,18 @@ class Connection {
     deadline_ = deadline;
   }
 
-  // Takes what there is.
+  // Reads the available input.
   void Receive();
-  // What begins the input.
+  // Finds the frame at the beginning of the input.
   Frame NextFrame() const { return FrameOf(input_); }
-  // The request of a whole frame, which is the input no more.
+  // Removes the request of a whole frame from the input, and returns it.
   std::string TakeRequest(const Frame& frame);
 
-  // While it waits: the client sends no more, and may have gone.
+  // Notes, while it waits for the answer, that the client sends no more, and may have gone.
   void NoteClosed() { is_closed_ = true; }
 
   void Begin(Response response);
-  // Sends what the socket takes.
+  // Sends as much as the socket accepts.
   void Send();
   void End() { state_ = State::kHasEnded; }
 
@@ -74,8 +74,8 @@ class Connection {
   Time deadline_;
   std::string input_;
   Response response_;
-  bool is_closed_ = false;  // by the client
-  size_t sent_ = 0;         // of the response
+  bool is_closed_ = false;  // the client has closed its side
+  size_t sent_ = 0;         // bytes of the response
   size_t drained_ = 0;
 };
 

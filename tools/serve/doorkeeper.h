@@ -1,4 +1,4 @@
-// Who may ask.
+// Decides which clients get answers.
 #ifndef ALLOMON_TOOLS_SERVE_DOORKEEPER_H_
 #define ALLOMON_TOOLS_SERVE_DOORKEEPER_H_
 
@@ -8,8 +8,9 @@
 
 namespace allomon::serve {
 
-// `answer`, for those who send the token.  Without one (empty), for those who name this machine by
-// a number or as localhost: a name may be a foreign page's in a browser of this machine.
+// Returns an answer that calls `answer` for clients that send the token.  Without a token (empty),
+// it calls it for clients whose Host header is a number or localhost: another name may come from a
+// foreign page in a browser of this machine.
 Answer Kept(const std::string& token, Answer answer);
 
 }  // namespace allomon::serve

@@ -30,7 +30,7 @@ void AddTo(const Figures& more, Figures* sum) {
   sum->samples += more.samples;
 }
 
-// A process's rows, added up by their sets of labels.
+// Adds up the rows of a process by their sets of labels.
 class SumsBySet {
  public:
   explicit SumsBySet(const Process& process) {
@@ -47,7 +47,7 @@ class SumsBySet {
     for (const auto& [set, sample] : sets_) {
       for (const heap::Label& label : sample.labels) keys.insert(label.key);
     }
-    keys.erase(heap::kOtherLabels);  // stands for values of the others
+    keys.erase(heap::kOtherLabels);  // its sets have lost their labels
     return keys;
   }
 
@@ -63,7 +63,7 @@ class SumsBySet {
  private:
   recording::LabelTable table_;
   std::unordered_map<uint32_t, Figures> sums_;
-  std::unordered_map<uint32_t, heap::Sample> sets_;  // with labels alone
+  std::unordered_map<uint32_t, heap::Sample> sets_;  // samples that have only labels
 };
 
 LabelFigures Bounded(std::map<std::string, Figures> values) {

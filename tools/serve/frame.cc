@@ -18,7 +18,8 @@ Frame Refused(int status) {
   return frame;
 }
 
-// A method is of capital letters, and the shortest request line is longer than that.
+// True if the input may begin with a method, which is in capital letters.  The first three bytes
+// suffice.
 bool BeginsLikeHttp(std::string_view input) {
   const std::string_view first = input.substr(0, std::min<size_t>(input.size(), 3));
   return std::all_of(first.begin(), first.end(), [](char c) { return c >= 'A' && c <= 'Z'; });
@@ -32,7 +33,7 @@ std::string_view TakeLine(std::string_view* rest) {
   return line;
 }
 
-// The value of a header; nullopt: the line is of another.
+// Returns the value of a header; nullopt if the line is another header.
 std::optional<std::string_view> ValueOf(std::string_view line, std::string_view name) {
   const size_t colon = line.find(':');
   if (colon == std::string_view::npos) return std::nullopt;
@@ -41,7 +42,7 @@ std::optional<std::string_view> ValueOf(std::string_view line, std::string_view 
   return Trimmed(line.substr(colon + 1));
 }
 
-// What a head says of the body behind it.
+// The facts in a head about the length of the body.
 struct BodyFacts {
   int lengths = 0;
   size_t bytes = 0;

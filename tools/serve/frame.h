@@ -1,4 +1,4 @@
-// Where a request ends in what a client sends.
+// Finds the end of a request in a client's input.
 #ifndef ALLOMON_TOOLS_SERVE_FRAME_H_
 #define ALLOMON_TOOLS_SERVE_FRAME_H_
 
@@ -7,7 +7,7 @@
 
 namespace allomon::serve {
 
-inline constexpr size_t kMostHeadBytes = size_t{8} << 10;   // request line and headers
+inline constexpr size_t kMostHeadBytes = size_t{8} << 10;   // of request line and headers
 inline constexpr size_t kMostBodyBytes = size_t{16} << 10;  // of a POST
 inline constexpr size_t kMostRequestBytes = kMostHeadBytes + kMostBodyBytes;
 
@@ -16,12 +16,12 @@ struct Frame {
   State state = State::kMore;
   size_t head_bytes = 0;
   size_t body_bytes = 0;
-  int status = 0;  // of a refusal
+  int status = 0;  // status of the refusal
 };
 
-// Of what came so far.  Refused is what is no HTTP or too large, as soon as that is known, and
-// whatever could be read in two ways: two lengths, or a length beside an encoding.  A pure
-// function; linear in the size of the head.
+// Returns the frame of the input so far.  Refuses input that is not HTTP or is too large, as soon
+// as that is known.  Also refuses input that could be read in two ways: two lengths, or a length
+// beside an encoding.  A pure function; linear in the size of the head.
 Frame FrameOf(std::string_view input);
 
 }  // namespace allomon::serve

@@ -21,9 +21,10 @@ using Clock = std::chrono::steady_clock;
 using State = Connection::State;
 
 constexpr FrontLimits::Milliseconds kDrainTime{1'000};
-// Without free descriptors, accept(2) fails at once, again and again.
+// Pauses accepting when no descriptor is free, because accept(2) would fail again and again at
+// once.
 constexpr FrontLimits::Milliseconds kPause{100};
-constexpr int kMostAccepted = 64;  // before the others are looked at
+constexpr int kMostAccepted = 64;  // before other connections get their turn
 
 }  // namespace
 
@@ -35,7 +36,7 @@ class Front::Connections {
   Connections(const Connections&) = delete;
   Connections& operator=(const Connections&) = delete;
 
-  // False when `stop` is readable.
+  // Handles the events of one poll.  False when `stop` is readable.
   bool Turn(int stop) {
     Poll(stop);
     if (polled_[0].revents != 0) return false;
@@ -61,7 +62,7 @@ class Front::Connections {
       at_.push_back(connection.get());
     }
     if (poll(polled_.data(), polled_.size(), WaitMilliseconds(pauses)) >= 0) return;
-    for (pollfd& each : polled_) each.revents = 0;  // interrupted
+    for (pollfd& each : polled_) each.revents = 0;  // poll() was interrupted
   }
 
   int WaitMilliseconds(bool pauses) const {
@@ -91,19 +92,19 @@ class Front::Connections {
     } else if (events == POLLRDHUP) {
       AfterClosing(connection);
     } else {
-      connection->End();  // an error, or nobody is there: the answer is not made
+      connection->End();  // an error, or the client has gone: cancels the answer
     }
   }
 
-  // A client that has closed its side may wait for the answer, or have gone: that is seen only when
-  // something is sent.  So it gets what is ready soon.
+  // Shortens the deadline of a client that has closed its side.  It may still wait for the answer,
+  // or have gone; only sending would show which.  So it gets an answer that is ready soon.
   void AfterClosing(Connection* connection) {
     connection->NoteClosed();
     connection->SetTimes(connection->since(),
                          std::min(connection->deadline(), Clock::now() + limits_.closed_time));
   }
 
-  // Whether what a client has sent is a request.
+  // Handles the client's input, if it is a whole request or a wrong one.
   void Look(Connection* connection) {
     if (connection->state() != State::kReads || connection->is_idle()) return;
     const Frame frame = connection->NextFrame();
@@ -131,7 +132,7 @@ class Front::Connections {
     if (connection->state() == State::kDrains) SetState(connection, kDrainTime);
     if (connection->state() != State::kReads) return;
     SetState(connection, connection->is_idle() ? limits_.idle_time : limits_.request_time);
-    Look(connection);  // the next request may have come already
+    Look(connection);  // the next request may already be in the input
   }
 
   void TakeAnswers() {
@@ -162,7 +163,8 @@ class Front::Connections {
     accepts_again_ = Clock::now() + kPause;
   }
 
-  // False if all wait for answers or are being sent one.
+  // Ends the connection that has waited for a request longest.  False if all of them wait for
+  // answers or are sending.
   bool EndLongestReading() {
     Connection* longest = nullptr;
     for (const auto& [id, connection] : all_) {
@@ -181,7 +183,8 @@ class Front::Connections {
     }
   }
 
-  // A text that several are sent counts with the first of them.
+  // Ends connections when unsent responses take too many bytes.  Counts a text that several clients
+  // get once, with the connection that began to send last.
   void BoundUnsent() {
     std::vector<Connection*> sending;
     for (const auto& [id, connection] : all_) {
@@ -214,7 +217,7 @@ class Front::Connections {
   uint64_t last_id_ = 0;
   Clock::time_point accepts_again_;
   std::vector<pollfd> polled_;
-  std::vector<Connection*> at_;  // those of `polled_`, behind the fixed ones
+  std::vector<Connection*> at_;  // connections of `polled_`, without the fixed ones
   Workers workers_;
 };
 

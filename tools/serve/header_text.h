@@ -1,4 +1,4 @@
-// Texts of headers, which are ASCII.
+// Helpers for texts of headers, which are ASCII.
 #ifndef ALLOMON_TOOLS_SERVE_HEADER_TEXT_H_
 #define ALLOMON_TOOLS_SERVE_HEADER_TEXT_H_
 
@@ -14,7 +14,7 @@ inline bool EqualsInAnyCase(std::string_view a, std::string_view b) {
                     [](char x, char y) { return LowerCase(x) == LowerCase(y); });
 }
 
-// Without blanks and line ends around it.
+// Returns the text without blanks and line ends around it.
 inline std::string_view Trimmed(std::string_view text) {
   constexpr char kBlanks[] = " \t\r\n";
   const size_t begin = std::min(text.find_first_not_of(kBlanks), text.size());

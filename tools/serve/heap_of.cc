@@ -17,7 +17,8 @@ std::string LastPart(const std::string& path) { return path.substr(path.rfind('/
 
 std::string NameOf(const recording::Process& process) { return LastPart(process.program); }
 
-// What it was called by: of a program that has several names, the executable has one.
+// Returns the name by which the process was started.  The executable of a program with several
+// names has only one of them.
 std::string CalledBy(const recording::Process& process) {
   return LastPart(process.command.substr(0, process.command.find(' ')));
 }
@@ -47,7 +48,7 @@ absl::Status SetParameter(const std::string& name, const std::string& value, Cho
   return absl::OkStatus();
 }
 
-// One line for a choice that nothing fits.
+// Returns an error of one line for a choice that no process fits.
 absl::Status NoSuchProcess(const std::vector<RecordingFile>& files, const std::string& name) {
   std::string names;
   size_t count = 0;

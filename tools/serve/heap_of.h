@@ -1,4 +1,4 @@
-// The heap that a request asks for: of one process, or the sum of all.
+// Builds the heap that a request asks for: of one process, or the sum of all.
 #ifndef ALLOMON_TOOLS_SERVE_HEAP_OF_H_
 #define ALLOMON_TOOLS_SERVE_HEAP_OF_H_
 
@@ -15,13 +15,13 @@
 
 namespace allomon::serve {
 
-// What the parameters of a request choose.
+// The choice that the parameters of a request make.
 struct Choice {
-  // An id, a program's name, or the first word of its command line, both without folders.  Empty:
-  // all.
+  // An id, a program's name, or the first word of its command line, the last two without folders.
+  // Empty: all processes.
   std::string process;
   heap::LabelSelection labels;
-  std::string by_label;  // its values are the outermost frames; empty: none
+  std::string by_label;  // its values become the outermost frames; empty: no label
 
   bool Fits(const recording::Process& process) const;
 };
@@ -34,12 +34,13 @@ struct HeapOptions {
   bool names = true;
 };
 
-// The sum of what is chosen.  A recording that cannot be read is left out, and a note says so.
-// Fails with one line if nothing is left, "unavailable" if that may change.
+// Returns the sum of the chosen processes.  Leaves out recordings that cannot be read, and a note
+// says so.  Fails with one line if nothing is left; the status is "unavailable" if that may change.
 absl::StatusOr<heap::HeapProfile> HeapOf(const std::vector<RecordingFile>& files,
                                          const Choice& choice, const HeapOptions& options);
 
-// Calls `visit` for each process of each recording; `unreadable` for each that cannot be read.
+// Calls `visit` for each process of each recording, and `unreadable` for each recording that cannot
+// be read.
 void VisitProcesses(
     const std::vector<RecordingFile>& files,
     const std::function<void(const RecordingFile& file, const recording::Process& process)>& visit,

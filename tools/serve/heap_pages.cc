@@ -13,7 +13,8 @@ namespace {
 
 using options::Bad;
 
-// A profile is all that has happened since the recording began, in pprof's own form.
+// Rejects parameters that a profile cannot have: it covers all time since the recording began, and
+// is in pprof's format.
 absl::Status CheckProfileRequest(const Request& request) {
   if (request.Find("seconds") != nullptr) {
     return Bad(

@@ -1,5 +1,5 @@
-// g++ 12 with -fsanitize=address takes states of std::regex, which the library uses, for not
-// initialized (its bug 105562).
+// g++ 12 with -fsanitize=address wrongly warns that states of std::regex, which the library uses,
+// are not initialized (its bug 105562).
 #if defined(__GNUC__) && !defined(__clang__)
 #pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
 #endif
@@ -16,8 +16,8 @@
 namespace allomon::serve {
 namespace {
 
-// A request in memory, and the text of its response.  Later versions of the library ask for
-// functions that earlier ones do not have, so none of these says that it overrides one.
+// A request in memory, and the text of its response.  Functions lack `override`, because later
+// versions of the library need some that earlier ones do not have.
 class MemoryStream : public httplib::Stream {
  public:
   explicit MemoryStream(std::string_view request) : rest_(request) {}
@@ -67,15 +67,15 @@ Request RequestOf(const httplib::Request& from, std::string_view body) {
 
 bool IsKnown(std::string_view line) {
   const size_t colon = line.find(':');
-  if (colon == std::string_view::npos) return true;  // the library says what is wrong with it
+  if (colon == std::string_view::npos) return true;  // the library reports the error in it
   const std::string_view name = line.substr(0, colon);
   return EqualsInAnyCase(name, "Host") || EqualsInAnyCase(name, "Authorization") ||
          EqualsInAnyCase(name, "Connection");
 }
 
-// The request line and the headers that count here.  The library would match others by std::regex,
-// which takes a kilobyte of the stack for a byte of the header; and parts of a heap profile (Range)
-// are of no use.
+// Keeps the request line and the headers that the server uses.  The library would match other
+// headers by std::regex, which takes a kilobyte of the stack for each byte of the header.  Parts of
+// a heap profile (Range) are of no use.
 std::string KnownHead(std::string_view head) {
   std::string known;
   for (bool is_first = true; !head.empty(); is_first = false) {
@@ -89,10 +89,10 @@ std::string KnownHead(std::string_view head) {
 
 bool IsHead(const Request& request) { return request.method == "HEAD"; }
 
-// What the library tells clients; there is no bound.
+// The limit of requests that the library tells clients; the server has no such limit.
 constexpr size_t kMostRequests = 1'000'000;
 
-// The library's server for one request.  It has no routes: `answer` comes before them.
+// Runs the library's server for one request.  It has no routes: `answer` is called before them.
 class OneRequest : public httplib::Server {
  public:
   OneRequest(std::string_view body, const Answer& answer) {
@@ -121,7 +121,7 @@ class OneRequest : public httplib::Server {
   }
 
  private:
-  // The library sends the body itself only if it has it; the length suffices.
+  // Writes the length only: the library sends a body only if it has the body itself.
   static void WriteHead(const Reply& reply, httplib::Response* to) {
     to->status = reply.status;
     for (const auto& [name, value] : reply.headers) to->set_header(name.c_str(), value.c_str());
@@ -133,7 +133,8 @@ class OneRequest : public httplib::Server {
     to->set_header("X-Content-Type-Options", "nosniff");
   }
 
-  // Version 0.11 of the library has the first form, 0.18 and later ones the second.
+  // Selects the function by the library's version: 0.11 has the first form, 0.18 and later ones the
+  // second.
   template <typename Self>
   static auto Process(Self* self, httplib::Stream* stream, bool close, bool* closed, int)
       -> decltype(self->process_request(*stream, close, *closed, nullptr)) {

@@ -1,4 +1,4 @@
-// What /metrics says, from recordings: sums of processes, and of values of their labels.
+// Makes the text of /metrics from recordings: sums over processes, and by values of their labels.
 #ifndef ALLOMON_TOOLS_SERVE_METRICS_H_
 #define ALLOMON_TOOLS_SERVE_METRICS_H_
 
@@ -13,23 +13,23 @@
 
 namespace allomon::serve {
 
-// Of a process, or of what of it has one value of a label.
+// The sums of a process, or of its part with one value of a label.
 struct Figures {
   double allocated_bytes = 0;
   double allocated_blocks = 0;
   double live_bytes = 0;
   double live_blocks = 0;
-  double peak_bytes = 0;  // live when the process had most
+  double peak_bytes = 0;  // bytes live at the process's peak
   double samples = 0;
 };
 
-// For a label of a process at most so many values have lines, those of which most was allocated; a
-// process has at most so many labels, by name.  A metric says how many are left out.
+// Limits for each process: the most values that a label has lines for, by allocated bytes, and the
+// most labels, by name.  A metric says how many values are left out.
 inline constexpr size_t kMostValues = 1000;
 inline constexpr size_t kMostKeys = 16;
 
 struct LabelFigures {
-  std::map<std::string, Figures> values;  // by LabelText
+  std::map<std::string, Figures> values;  // by LabelText()
   uint64_t left_out = 0;
 };
 
@@ -37,17 +37,17 @@ struct ProcessFigures {
   Figures sums;
   double dropped_samples = 0;
   double dropped_bytes = 0;
-  double interval_bytes = 0;  // between two samples
+  double interval_bytes = 0;  // mean distance of two samples
   double start_seconds = 0;   // since 1970
   bool is_running = false;
-  std::map<std::string, LabelFigures> labels;  // by the LabelText of the key
+  std::map<std::string, LabelFigures> labels;  // by the LabelText() of the key
 };
 
 ProcessFigures FiguresOf(const recording::Process& process);
 
 class Metrics {
  public:
-  // Of two processes with equal labels, the one that began later counts.
+  // Adds a process.  Among processes with equal labels, the one that began last wins.
   void Add(const std::string& recording_name, const recording::Process& process, bool is_running);
   void AddUnreadable() { ++unreadable_; }
 

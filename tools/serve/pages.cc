@@ -30,7 +30,7 @@ Reply ErrorReply(const absl::Status& status) {
 
 constexpr char kOfProfiles[] = "process,focus-label,ignore-label,by,seconds,debug";
 
-// Whether `name` is one of the words of `list`, which commas separate.
+// True if `name` is one of the words of `list`, which commas separate.
 bool IsIn(std::string_view list, std::string_view name) {
   while (!list.empty()) {
     const size_t comma = std::min(list.find(','), list.size());
@@ -83,8 +83,8 @@ bool Pages::IsQuick(std::string_view request) {
   return request.substr(0, kMetrics.size()) == kMetrics && (next == " " || next == "?");
 }
 
-// A parameter that the page does not know makes no other request of it.  Lengths keep a value from
-// looking like the next name.
+// Returns the key of equal requests.  Leaves out parameters that the page does not know.  Includes
+// lengths, so that a value cannot look like the next name.
 std::string Pages::KeyOf(const Entry& entry, const Request& request) {
   std::string key = request.path;
   for (const auto& [name, value] : request.parameters) {
@@ -94,8 +94,8 @@ std::string Pages::KeyOf(const Entry& entry, const Request& request) {
   return key;
 }
 
-// The names of the files are asked for here: a source has a lock, which must not be held by another
-// thread at the time of a fork.
+// Asks the source for files before the fork: it has a lock, which another thread could hold at the
+// time of the fork.
 Reply Pages::Make(const Entry& entry, const Request& request) {
   if (!entry.reads_recordings) return Call(entry, {}, request);
   const auto files = source_.Files();

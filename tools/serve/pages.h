@@ -1,4 +1,4 @@
-// The pages of the server: from a request to a reply.
+// Makes the pages of the server, from requests.
 #ifndef ALLOMON_TOOLS_SERVE_PAGES_H_
 #define ALLOMON_TOOLS_SERVE_PAGES_H_
 
@@ -21,11 +21,11 @@ class Pages {
   Pages(Source* source, const std::string& debug_dir, const WorkLimits& limits)
       : source_(*source), options_{debug_dir, true}, limits_(limits) {}
 
-  // Whether a request as text is for a page that is made at once.
+  // True if the text is a request for a page that takes no time.
   static bool IsQuick(std::string_view request);
 
-  // What is wrong with a request is its reply, in one line.  Recordings are read in a process of
-  // its own for each reply (bounded_work.h).
+  // Returns the page, or one line that says what is wrong with the request.  Recordings are read in
+  // a process of its own for each reply (bounded_work.h).
   Reply Get(const Request& request);
 
  private:
@@ -36,8 +36,8 @@ class Pages {
     const char* about;
     Page page;
     bool takes_body;
-    // The names of the parameters that the page goes by.  Requests that are equal in these have one
-    // reply within a second.
+    // The names of the parameters that the page uses.  Requests with equal values of these share
+    // one reply within a second.
     const char* parameters;
     bool reads_recordings;
   };

@@ -23,7 +23,7 @@ absl::StatusOr<Reply> Pages::MetricsText(const Files& files, const Request&) con
   return ReplyOf(metrics.Text(), kPrometheusType);
 }
 
-// Of the process that allocated most.
+// Returns the command line of the process that allocated most.
 absl::StatusOr<Reply> Pages::Cmdline(const Files& files, const Request& request) const {
   const auto choice = ChoiceOf(request);
   if (!choice.ok()) return choice.status();

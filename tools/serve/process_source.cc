@@ -40,7 +40,7 @@ void ProcessSource::AddFileOf(uint32_t pid, std::vector<RecordingFile>* files) {
   const auto path = control::RecordingOf(pid);
   std::string& known = known_[pid];
   if (path.ok()) known = *path;
-  // A container's folders are gone with its last process.
+  // The folders of a container disappear with its last process.
   if (known.empty() || access(known.c_str(), R_OK) != 0) return;
   files->push_back({known, NameOf(known)});
 }

@@ -1,4 +1,4 @@
-// The recordings of a process that runs, which is asked to record if it does not.
+// Serves the recordings of a running process, and asks it to record if it does not yet.
 #ifndef ALLOMON_TOOLS_SERVE_PROCESS_SOURCE_H_
 #define ALLOMON_TOOLS_SERVE_PROCESS_SOURCE_H_
 
@@ -16,20 +16,20 @@ namespace allomon::serve {
 
 class ProcessSource : public Source {
  public:
-  // What is to be recorded, and of whom.
+  // The recording to ask for, and the process.
   struct Wish {
     uint32_t pid = 0;
     bool all_children = false;
-    double rate = -1;  // below 0: the process's own
+    double rate = -1;  // below 0: the process's own rate
   };
 
-  // Fails with one line where the process cannot be asked.  A process that does not answer in time
-  // is no failure: it begins to record when it allocates, and `note` says so.  What was begun ends
-  // with this object.
+  // Fails with one line if the process cannot be asked.  A process that does not answer in time is
+  // no failure: it begins to record when it allocates, and `note` says so.  A recording that this
+  // object began ends with it.
   static absl::StatusOr<std::unique_ptr<ProcessSource>> Open(const Wish& wish, double wait_seconds,
                                                              std::string* note);
 
-  // Of a process that has ended, its last one.
+  // For a process that has ended, includes its last recording.
   absl::StatusOr<std::vector<RecordingFile>> Files() override;
 
  private:
@@ -40,7 +40,7 @@ class ProcessSource : public Source {
   const Wish wish_;
   control::OwnRecording recording_;
   std::mutex mutex_;
-  std::map<uint32_t, std::string> known_;  // the last path of each process
+  std::map<uint32_t, std::string> known_;  // last known path by process
 };
 
 }  // namespace allomon::serve

@@ -19,7 +19,7 @@ uint64_t Now(clockid_t clock) {
 bool IsRunning(const recording::Process& process) {
   const auto facts = control::FactsOf(process.record.pid);
   if (process.record.ended || !facts) return false;
-  // A process's start is known to a tick, by a clock that also goes while the machine sleeps.
+  // A process's start is known to a tick, and its clock also runs while the machine sleeps.
   constexpr uint64_t kTickNanos = 10'000'000;
   const uint64_t monotonic = Now(CLOCK_MONOTONIC);
   const uint64_t slept = Now(CLOCK_BOOTTIME) - monotonic;

@@ -5,8 +5,8 @@
 
 namespace allomon::serve {
 
-// Whether the process of a recording goes on.  The id of one in a container is another one's
-// outside, which mostly tells itself by being younger.
+// True if the process of a recording still runs.  Outside a container, the process's id there may
+// belong to another process, which is recognized if it is younger.
 bool IsRunning(const recording::Process& process);
 
 }  // namespace allomon::serve

@@ -36,7 +36,8 @@ CommandResult Failed(const absl::Status& status) {
   return {kBadStatus, "", LineOf(std::string(status.message()))};
 }
 
-// SIGINT and SIGTERM as a descriptor, for as long as it exists; then they end the process again.
+// Turns SIGINT and SIGTERM into a descriptor while it exists.  Afterwards they end the process
+// again.
 class Signals {
  public:
   Signals() {
@@ -64,7 +65,7 @@ class Signals {
   sigset_t before_;
 };
 
-// As many connections as there may be descriptors for, besides those of recordings.
+// Limits connections to the descriptors that the process may have, minus those for recordings.
 FrontLimits Limits() {
   constexpr rlim_t kOthers = 64;
   FrontLimits limits;
@@ -112,7 +113,7 @@ absl::StatusOr<std::unique_ptr<Source>> SourceOf(const Options& options) {
 CommandResult Serve(const Options& options, const Address& address, const std::string& token) {
   const auto listening = Listen(address);
   if (!listening.ok()) return Failed(listening.status());
-  // Threads that begin now do not take the signals.
+  // Blocks the signals before threads start, so that these do not receive them.
   auto signals = std::make_unique<Signals>();
   auto source = SourceOf(options);
   if (!source.ok()) {
@@ -125,7 +126,7 @@ CommandResult Serve(const Options& options, const Address& address, const std::s
   printf("%s", LineOf("http://" + AddressOf(*listening).Text() + "/").c_str());
   fflush(stdout);
   front.Run(signals->fd());
-  signals.reset();  // a second one ends what still goes on
+  signals.reset();  // a second signal ends answers that still run
   return {};
 }
 

@@ -1,4 +1,4 @@
-// `allomon serve`: heaps of processes that run, by HTTP.  README.md is the manual.
+// `allomon serve`: serves heaps of running processes by HTTP.  README.md is the manual.
 #ifndef ALLOMON_TOOLS_SERVE_SERVE_H_
 #define ALLOMON_TOOLS_SERVE_SERVE_H_
 
@@ -9,7 +9,7 @@
 
 namespace allomon::serve {
 
-// Serves until SIGINT or SIGTERM.  Writes the address to standard output itself.
+// Serves until SIGINT or SIGTERM.  Writes its address to standard output.
 CommandResult RunServe(const std::vector<std::string>& args);
 
 }  // namespace allomon::serve

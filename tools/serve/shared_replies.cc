@@ -31,7 +31,7 @@ bool SharedReplies::WaitFor(const std::string& key, std::unique_lock<std::mutex>
     if (found == entries_.end()) return false;
     if (found->second.is_ready) {
       if (found->second.begun + kFresh < Clock::now()) {
-        found->second.is_ready = false;  // the caller makes it anew
+        found->second.is_ready = false;  // the caller makes a new one
         return false;
       }
       *reply = found->second.reply;

@@ -1,4 +1,4 @@
-// Replies that several clients get: made once, and kept for a second.
+// Shares replies among clients: each is made once, and kept for a second.
 #ifndef ALLOMON_TOOLS_SERVE_SHARED_REPLIES_H_
 #define ALLOMON_TOOLS_SERVE_SHARED_REPLIES_H_
 
@@ -14,14 +14,15 @@
 
 namespace allomon::serve {
 
-// Thread safe.  Who asks for a reply that is being made waits for it.
+// Thread safe.  A thread that asks for a reply that another one makes waits for it.
 class SharedReplies {
  public:
-  static constexpr std::chrono::milliseconds kFresh{1'000};  // from when its making began
-  static constexpr size_t kMost = 16;                        // that are kept
-  static constexpr size_t kMostBytes = size_t{64} << 20;     // of their bodies
+  static constexpr std::chrono::milliseconds kFresh{1'000};  // from the start of its making
+  static constexpr size_t kMost = 16;                        // replies kept
+  static constexpr size_t kMostBytes = size_t{64} << 20;     // of all bodies
 
-  // That of `key`, or what `make` returns.  What `make` throws goes on to the caller.
+  // Returns the kept reply of `key`, or the one that `make` returns.  Exceptions of `make` reach
+  // the caller.
   Reply Get(const std::string& key, const std::function<Reply()>& make);
 
  private:
@@ -33,7 +34,7 @@ class SharedReplies {
     Reply reply;
   };
 
-  // False if the caller is to make it.
+  // False if the caller must make the reply.
   bool WaitFor(const std::string& key, std::unique_lock<std::mutex>* lock, Reply* reply);
   size_t Bytes() const;
   void DropOld();

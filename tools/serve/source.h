@@ -1,4 +1,4 @@
-// Which recordings are served.
+// Sources of the recordings that are served.
 #ifndef ALLOMON_TOOLS_SERVE_SOURCE_H_
 #define ALLOMON_TOOLS_SERVE_SOURCE_H_
 
@@ -14,24 +14,24 @@ struct RecordingFile {
   std::string name;  // without folders
 };
 
-// As they are at the moment.  Thread safe.
+// Finds the recordings that exist at the moment.  Thread safe.
 class Source {
  public:
   virtual ~Source() = default;
 
-  // By name.  Fails with one line, for whoever asked.
+  // Returns the files by name.  Fails with one line, for the client.
   virtual absl::StatusOr<std::vector<RecordingFile>> Files() = 0;
 };
 
-inline constexpr size_t kMostFiles = 4096;     // of a folder; the others are left out
-inline constexpr size_t kMostEntries = 65536;  // of it that are looked at
+inline constexpr size_t kMostFiles = 4096;     // in a folder; others are left out
+inline constexpr size_t kMostEntries = 65536;  // entries of a folder that are examined
 
-// Whose recordings are served.  In a folder that all users write to, such as /dev/shm, anybody may
-// leave a file.
+// The users whose recordings are served.  In a folder that all users may write to, such as
+// /dev/shm, anybody may leave a file.
 enum class Owners { kOwn, kAll };
 
-// The recordings of a folder, without those below it.  What is no recording, or may not be read, is
-// left out.
+// Serves the recordings of a folder, without subfolders.  Leaves out other files, and files that
+// cannot be read.
 class FolderSource : public Source {
  public:
   FolderSource(std::string path, Owners owners) : path_(std::move(path)), owners_(owners) {}

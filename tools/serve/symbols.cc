@@ -24,7 +24,7 @@ Names NamesOf(const heap::HeapProfile& profile) {
   Names names;
   for (const heap::Location& location : profile.locations) {
     if (location.address == 0 || location.lines.empty()) continue;
-    const uint32_t function = location.lines.back().function;  // not one that is inlined there
+    const uint32_t function = location.lines.back().function;  // skips functions inlined there
     if (function < profile.functions.size()) {
       names[location.address] = profile.functions[function].name;
     }

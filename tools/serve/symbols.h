@@ -1,4 +1,4 @@
-// Names of addresses, as gperftools' and Go's servers answer /debug/pprof/symbol.
+// Names addresses in the form in which gperftools' and Go's servers answer /debug/pprof/symbol.
 #ifndef ALLOMON_TOOLS_SERVE_SYMBOLS_H_
 #define ALLOMON_TOOLS_SERVE_SYMBOLS_H_
 
@@ -11,10 +11,10 @@
 
 namespace allomon::serve {
 
-// Of "0x12+0x34".  What is none is left out.
+// Parses "0x12+0x34".  Leaves out parts that are no addresses.
 std::vector<uint64_t> AddressesOf(std::string_view text);
 
-// "num_symbols: 1", and a line for each address that the profile has a name for.
+// Returns "num_symbols: 1", and a line for each address for which the profile has a name.
 std::string SymbolText(const heap::HeapProfile& profile, const std::vector<uint64_t>& addresses);
 
 }  // namespace allomon::serve

@@ -32,7 +32,7 @@ absl::StatusOr<std::string> Given(const Options& options, std::string* origin) {
   return std::string(value == nullptr ? "" : value);
 }
 
-// As the header can have it.
+// True if a header can contain the token.
 bool IsPrintable(const std::string& token) {
   return std::all_of(token.begin(), token.end(), [](char c) { return c > ' ' && c <= '~'; });
 }
@@ -54,7 +54,7 @@ bool IsAuthorized(std::string_view header, std::string_view token) {
   if (!EqualsInAnyCase(header.substr(0, kScheme.size()), kScheme)) return false;
   const std::string_view given = Trimmed(header.substr(kScheme.size()));
   if (given.size() != token.size()) return false;
-  volatile unsigned char difference = 0;  // not left early
+  volatile unsigned char difference = 0;  // no early exit
   for (size_t i = 0; i < token.size(); ++i) {
     difference = static_cast<unsigned char>(difference | (given[i] ^ token[i]));
   }

@@ -1,4 +1,4 @@
-// The token that clients must send.
+// Finds the token that clients must send, and compares it.
 #ifndef ALLOMON_TOOLS_SERVE_TOKEN_H_
 #define ALLOMON_TOOLS_SERVE_TOKEN_H_
 
@@ -12,12 +12,12 @@ namespace allomon::serve {
 
 inline constexpr size_t kLeastTokenBytes = 16;
 
-// By the options, or else by the environment; empty: none.  Fails with one line, which does not
-// contain it.
+// Returns the token from the options, or else from the environment; empty if neither has one.
+// Fails with one line, which does not contain the token.
 absl::StatusOr<std::string> TokenOf(const Options& options);
 
-// Whether an Authorization header is "Bearer" and the token.  Takes as long for a token that is
-// nearly right as for any other of its length.
+// True if an Authorization header is "Bearer" and the token.  The time does not depend on how many
+// characters of the token are right.
 bool IsAuthorized(std::string_view header, std::string_view token);
 
 }  // namespace allomon::serve

@@ -46,7 +46,7 @@ std::vector<Done> Workers::TakeDone() {
   const std::lock_guard<std::mutex> lock(mutex_);
   uint64_t count = 0;
   const ssize_t got = read(done_fd_, &count, sizeof count);
-  static_cast<void>(got);  // nothing to read: nothing is done
+  static_cast<void>(got);  // without anything to read nothing is done
   return std::exchange(done_, {});
 }
 
@@ -55,7 +55,7 @@ void Workers::Work(bool is_quick) {
   while (const Flag is_cancelled = Take(is_quick, &job)) Give({job.id, Make(job, is_cancelled)});
 }
 
-// Null when all end.
+// Waits for a job.  Returns null when the threads must end.
 Workers::Flag Workers::Take(bool is_quick, Job* job) {
   std::deque<Job>& jobs = jobs_[is_quick];
   std::unique_lock<std::mutex> lock(mutex_);
@@ -66,7 +66,7 @@ Workers::Flag Workers::Take(bool is_quick, Job* job) {
   return begun_[job->id] = std::make_shared<std::atomic<bool>>(false);
 }
 
-// A heap profile may need more memory than there is.
+// Catches exceptions, because a heap profile may need more memory than there is.
 Response Workers::Make(const Job& job, const Flag& is_cancelled) const {
   const Answer answer = [&](const Request& request) {
     Request with_flag = request;
@@ -86,7 +86,7 @@ void Workers::Give(Done done) {
   done_.push_back(std::move(done));
   const uint64_t one = 1;
   const ssize_t written = write(done_fd_, &one, sizeof one);
-  static_cast<void>(written);  // it is readable already
+  static_cast<void>(written);  // the counter is full: the descriptor is readable
 }
 
 }  // namespace allomon::serve

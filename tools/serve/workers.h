@@ -1,4 +1,4 @@
-// Threads that answer requests, one each at a time.  Quick requests have a thread of their own, so
+// Threads that answer requests, one at a time each.  Quick requests have a thread of their own, so
 // that a scraper does not wait for flame graphs.
 #ifndef ALLOMON_TOOLS_SERVE_WORKERS_H_
 #define ALLOMON_TOOLS_SERVE_WORKERS_H_
@@ -36,16 +36,16 @@ struct Done {
 class Workers {
  public:
   Workers(size_t threads, Answer answer);
-  // Cancels all, and waits for answers that are being made.
+  // Cancels all jobs, and waits for answers that are being made.
   ~Workers();
   Workers(const Workers&) = delete;
   Workers& operator=(const Workers&) = delete;
 
   void Add(Job job);
-  // Begins the job no more; if it has begun, its request says that it is cancelled.
+  // Removes a job that has not begun.  The request of one that has begun says that it is cancelled.
   void Cancel(uint64_t id);
 
-  // Readable when something is done.
+  // Readable when an answer is done.
   int done_fd() const { return done_fd_; }
   std::vector<Done> TakeDone();
 
@@ -61,8 +61,8 @@ class Workers {
   const int done_fd_;
   std::mutex mutex_;
   std::condition_variable has_jobs_;
-  std::deque<Job> jobs_[2];         // others, and quick ones
-  std::map<uint64_t, Flag> begun_;  // whether a job is cancelled, by its id
+  std::deque<Job> jobs_[2];         // ordinary and quick ones
+  std::map<uint64_t, Flag> begun_;  // cancellation flags of running jobs, by id
   std::vector<Done> done_;
   bool ends_ = false;
   std::vector<std::thread> threads_;
