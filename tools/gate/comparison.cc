@@ -5,7 +5,7 @@
 namespace allomon::gate {
 namespace {
 
-// Counts went through a division and a decimal; no real growth is this small.
+// Tolerates rounding: counts were divided and written as decimals.  No real growth is this small.
 constexpr double kRounding = 1e-9;
 
 bool Exceeds(double current, double baseline, double allowance) {
@@ -35,8 +35,8 @@ bool RemoveSame(const Site& site, std::vector<Site>* sites) {
   return true;
 }
 
-// Subtracts what is left of the baseline at the same key.  What the baseline has beyond that stays
-// there.
+// Subtracts the baseline's sites with the same calls.  Amounts that the baseline has in excess stay
+// in `baseline`.
 Site Grown(Site site, std::vector<Site>* baseline) {
   for (Site& was : *baseline) {
     if (was.Calls() != site.Calls()) continue;
@@ -50,8 +50,8 @@ Site Grown(Site site, std::vector<Site>* baseline) {
   return site;
 }
 
-// Subtracts from a growth what the same calls allocate less than in the baseline: fewer allocations
-// of more bytes, or more of fewer.
+// Subtracts from a growth the amounts that the same calls allocate less than in the baseline.  This
+// is the case if they make fewer allocations of more bytes, or more allocations of fewer bytes.
 void SubtractVanished(std::vector<Site>* baseline, Site* growth) {
   for (Site& was : *baseline) {
     if (was.Calls() != growth->Calls()) continue;
@@ -66,8 +66,8 @@ void SortByWeight(std::vector<Site>* sites) {
                    [](const Site& a, const Site& b) { return WeightOf(a) > WeightOf(b); });
 }
 
-// A baseline has no line numbers.  So where two lines of one function allocate the same, either may
-// be the new one.
+// Returns calls that may be the new one instead of `site`.  A baseline has no line numbers, so if
+// two lines of one function allocate the same, either may be new.
 std::vector<Frame> AlternativesTo(const Site& site, const std::vector<Site>& unchanged) {
   std::vector<Frame> alternatives;
   for (const Site& other : unchanged) {

@@ -1,4 +1,4 @@
-// What grew between two runs of benchmarks, and which call sites are behind it.
+// Finds the growth between two runs of benchmarks, and the call sites that cause it.
 #ifndef ALLOMON_TOOLS_GATE_COMPARISON_H_
 #define ALLOMON_TOOLS_GATE_COMPARISON_H_
 
@@ -11,7 +11,7 @@
 namespace allomon::gate {
 
 // Allowed growth, as a fraction of the baseline.  Allocations are counted exactly, so any growth is
-// real; instruction counts of the hardware vary by less than the default.
+// real.  The hardware's instruction counts vary by less than the default.
 struct Allowance {
   double allocations = 0;
   double instructions = 0.02;
@@ -23,14 +23,14 @@ struct Growth {
   double current = 0;
 };
 
-// A call stack, with what it allocates beyond the baseline.  Of its two numbers one may be
-// negative: fewer allocations of more bytes.
+// A call stack, and its growth beyond the baseline.  One of the two numbers may be negative, as
+// with fewer allocations of more bytes.
 struct GrownSite {
   Site growth;
   std::vector<Frame> alternatives;  // other lines of the same functions that may be the new one
 };
 
-// The innermost call that is not in the C++ library.
+// Returns the innermost call that is not in the C++ library.
 Frame CallOfProgram(const Site& site);
 
 enum class Verdict { kPassed, kGrew, kRemoved, kAdded };
@@ -39,26 +39,26 @@ struct Judgement {
   std::string name;
   Verdict verdict = Verdict::kPassed;
   std::vector<Growth> growths;
-  // The sites that allocate more than in the baseline, those with most first; all sites if the
-  // baseline has none.  Empty without a profile.
+  // The sites that allocate more than in the baseline, the largest growth first; all sites if the
+  // baseline has no sites.  Empty without a profile.
   std::vector<GrownSite> responsible;
-  // The sites of the baseline that allocate less now, with how much less; those with most first.
-  // What grew less what vanished is the growth of the benchmark.
+  // The sites of the baseline that allocate less now, and how much less, the largest first.  The
+  // growth of the benchmark is the sum over `responsible` minus the sum over `vanished`.
   std::vector<Site> vanished;
-  // The baseline was written without a profile: what allocated before is not known.
+  // The baseline was written without a profile, so the earlier sites are not known.
   bool lacks_baseline_sites = false;
 };
 
 struct Comparison {
-  std::vector<Judgement> judgements;  // in the baseline's order, then those added
+  std::vector<Judgement> judgements;  // in the baseline's order, then added benchmarks
   int compared_figures = 0;
   int shrunk_figures = 0;
 
   bool passed() const;
 };
 
-// Fails, naming benchmark and figure, when a figure of the baseline is missing in the current run.
-// A figure that only the current run has is not compared.
+// Compares two runs.  Fails if the current run lacks a figure of the baseline, and names the
+// benchmark and the figure.  Ignores figures that only the current run has.
 absl::StatusOr<Comparison> Compare(const std::vector<Figures>& baseline,
                                    const std::vector<Figures>& current, const Allowance& allowance);
 

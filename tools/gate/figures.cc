@@ -12,12 +12,12 @@ namespace {
 
 constexpr char kSites[] = "allomon_sites";
 
-// Keys of values that are given per iteration, and of one that is given for the whole pass.
+// Keys of values per iteration, and of one value for the whole pass.
 constexpr char kAllocationsKey[] = "allocs_per_iter";
 constexpr char kPassBytesKey[] = "total_allocated_bytes";
 constexpr char kPeakBytesKey[] = "max_bytes_used";
 
-// benchmark_runner.cc: std::min<IterationCount>(16, iters), iters of one thread.
+// benchmark_runner.cc: std::min<IterationCount>(16, iters), where iters is that of one thread.
 constexpr double kMaxPassIterations = 16;
 
 absl::StatusOr<double> PassIterations(const Json& entry) {
@@ -94,7 +94,8 @@ absl::StatusOr<Figures> ReadEntry(const Json& entry) {
   return figures;
 }
 
-// The sites are those of the repetition whose allocations are kept, so that they add up to them.
+// Keeps the smallest value of each figure.  Takes the sites from the repetition with the fewest
+// allocations, so that sites and allocations add up.
 void KeepSmallest(const Figures& repetition, Figures* figures) {
   if (repetition.values[kAllocations] < figures->values[kAllocations]) {
     figures->sites = repetition.sites;
@@ -137,7 +138,7 @@ absl::StatusOr<std::vector<Figures>> ReadEntries(const Json& entries, Profile* p
   return benchmarks;
 }
 
-// 2 and not 2.0, so that a baseline reads well.
+// Writes 2 and not 2.0, so that a baseline reads well.
 Json Number(double value) {
   if (!(std::abs(value) <= 1e15)) return value;
   const auto whole = static_cast<int64_t>(value);
@@ -151,7 +152,7 @@ Json ToJson(const Site& site) {
 }
 
 Json ToJson(const Figures& figures) {
-  // One iteration on one thread, so that a pass is an iteration.
+  // The entry claims one iteration on one thread, so that a pass is an iteration.
   Json entry = {{"name", figures.name},
                 {"run_name", figures.name},
                 {"run_type", "iteration"},

@@ -1,5 +1,5 @@
-// `allomon gate`: fails when benchmarks allocate more than a baseline says.  README.md is
-// the manual.
+// `allomon gate`: fails when benchmarks allocate more than a baseline allows.  README.md is the
+// manual.
 #ifndef ALLOMON_TOOLS_GATE_GATE_H_
 #define ALLOMON_TOOLS_GATE_GATE_H_
 
@@ -13,7 +13,7 @@ namespace allomon::gate {
 // Status 0: passed, 1: failed, 2: could not be judged.
 using Result = CommandResult;
 
-// `args` without the command's name.
+// `args` does not include the command's name.
 Result RunGate(const std::vector<std::string>& args);
 
 }  // namespace allomon::gate

@@ -1,4 +1,4 @@
-// JSON from a file, with errors for people.
+// Reads JSON from a file, with errors for people.
 #ifndef ALLOMON_TOOLS_GATE_JSON_FILE_H_
 #define ALLOMON_TOOLS_GATE_JSON_FILE_H_
 
@@ -15,14 +15,14 @@ using Json = nlohmann::ordered_json;
 // Fails with "<path>: cannot be read: <why>" or "<path>:<line>: not JSON, or cut short".
 absl::StatusOr<Json> ReadJson(const std::string& path);
 
-// An error about a file's contents: one line, "<path>: <what>".
+// Returns an error about a file's contents: one line, "<path>: <what>".
 absl::Status FileError(const std::string& path, const std::string& what);
 
-// The number at `key` of an object.  nullopt if there is none, an error if the value is not a
-// number.
+// Returns the number at `key` of an object: nullopt if the key is absent, an error if the value is
+// not a number.
 absl::StatusOr<std::optional<double>> NumberAt(const Json& object, const char* key);
 
-// The string at `key`; "" if there is none.
+// Returns the string at `key`; "" if the key is absent.
 std::string StringAt(const Json& object, const char* key);
 
 }  // namespace allomon::gate

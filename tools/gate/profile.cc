@@ -18,7 +18,7 @@ Site ReadSite(const Json& json) {
   return site;
 }
 
-// The numbers went through a division by the iterations and a decimal.
+// Compares with tolerance, because numbers were divided by the iterations and written as decimals.
 bool IsAbout(double a, double b) { return std::abs(a - b) < 0.5; }
 
 }  // namespace

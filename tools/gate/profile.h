@@ -1,4 +1,4 @@
-// The call sites of a run of benchmarks, as BenchmarkMemoryManager writes them:
+// Reads the call sites of a run of benchmarks from the file that BenchmarkMemoryManager writes:
 // tracker/gates/benchmark_profile.h has the format.
 #ifndef ALLOMON_TOOLS_GATE_PROFILE_H_
 #define ALLOMON_TOOLS_GATE_PROFILE_H_
@@ -18,8 +18,8 @@ class Profile {
   static absl::StatusOr<Profile> Read(const std::string& path);
 
   // Gives the benchmark the sites of its pass, which is the first unused pass with the benchmark's
-  // numbers: Google Benchmark does not tell the writer names, and may shuffle the order.  Fails if
-  // there is none: then the profile is of another run.
+  // numbers.  Google Benchmark does not tell the writer names, and may shuffle the order.  Fails if
+  // no pass fits, because then the profile is of another run.
   absl::Status TakePassOf(Figures* figures);
 
  private:

@@ -13,7 +13,7 @@ namespace {
 constexpr size_t kShownSites = 5;
 constexpr size_t kShownFrames = 12;
 
-// Whole numbers without a fraction, averages with three digits behind the point.
+// Writes integers without a fraction, and averages with three digits after the point.
 std::string Number(double value) {
   char text[64];
   std::snprintf(text, sizeof(text), value == std::floor(value) ? "%.0f" : "%.3f", value);
@@ -64,10 +64,10 @@ std::string ToText(const Frame& frame) {
   return frame.function + "  " + frame.file + ":" + std::to_string(frame.line);
 }
 
-// "+3", "-2".
+// Returns "+3" or "-2".
 std::string Signed(double value) { return (value < 0 ? "-" : "+") + Number(std::abs(value)); }
 
-// "+1 allocation, +8 bytes".
+// Returns "+1 allocation, +8 bytes".
 std::string Amounts(double allocations, double bytes) {
   return Signed(allocations) + (std::abs(allocations) == 1 ? " allocation, " : " allocations, ") +
          Signed(bytes) + " bytes";
@@ -96,7 +96,7 @@ std::string VanishedText(const Site& site) {
          Frames(site);
 }
 
-// The line of the sites from `first` on, so that what is listed adds up.
+// Returns one line for the sites from `first` on, so that the listed lines add up.
 std::string MoreSites(const std::vector<Site>& sites, size_t first, int sign) {
   if (sites.size() <= first) return "";
   Site sum;
@@ -126,7 +126,7 @@ std::string SitesOf(const Judgement& judgement) {
          text;
 }
 
-// Without the figures and sites.
+// Returns the first line of a judgement, without figures and sites.
 std::string Headline(const Judgement& judgement) {
   switch (judgement.verdict) {
     case Verdict::kPassed:
@@ -176,7 +176,7 @@ std::string Replace(std::string text, char from, const char* to) {
   return text;
 }
 
-// The escapes of GitHub's workflow commands; properties need two more.
+// Escapes a text for GitHub's workflow commands; properties need two more escapes.
 std::string GithubData(std::string text) {
   text = Replace(std::move(text), '%', "%25");
   text = Replace(std::move(text), '\r', "%0D");
@@ -188,7 +188,7 @@ std::string GithubProperty(std::string text) {
   return Replace(std::move(text), ',', "%2C");
 }
 
-// "file=f.cc,line=3," if the judgement has a line to point at.
+// Returns "file=f.cc,line=3," if the judgement has a line to point at.
 std::string GithubPlace(const Judgement& judgement) {
   if (judgement.responsible.empty()) return "";
   Frame frame = CallOfProgram(judgement.responsible.front().growth);

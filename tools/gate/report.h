@@ -1,4 +1,4 @@
-// A comparison, as text for people and for CI systems.
+// Writes a comparison as text for people and for CI systems.
 #ifndef ALLOMON_TOOLS_GATE_REPORT_H_
 #define ALLOMON_TOOLS_GATE_REPORT_H_
 
@@ -8,14 +8,14 @@
 
 namespace allomon::gate {
 
-// The table of what grew, and the call sites behind it; one line if nothing did.
+// Returns a table of the growth, and the call sites that cause it; one line if nothing grew.
 std::string ToText(const Comparison& comparison);
 
-// JUnit's XML, one test case per benchmark.
+// Returns JUnit's XML, with one test case per benchmark.
 std::string ToJunit(const Comparison& comparison);
 
-// GitHub's workflow commands: one ::error per benchmark that does not pass, at the line that
-// allocates if it is known.
+// Returns GitHub's workflow commands: one ::error per benchmark that does not pass, at the
+// allocating line if that is known.
 std::string ToGithub(const Comparison& comparison);
 
 }  // namespace allomon::gate
