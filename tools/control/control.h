@@ -1,5 +1,5 @@
-// `allomon ctl`, `list`, `save` and `top`: recordings of processes that run.  README.md is the
-// manual.
+// `allomon ctl`, `list`, `save` and `top`: commands for recordings of running processes.  README.md
+// is the manual.
 #ifndef ALLOMON_TOOLS_CONTROL_CONTROL_H_
 #define ALLOMON_TOOLS_CONTROL_CONTROL_H_
 

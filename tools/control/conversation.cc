@@ -13,7 +13,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// A server under load answers within some of these.
+// A loaded server answers within a few of these steps.
 constexpr std::chrono::milliseconds kStep(5);
 constexpr std::chrono::seconds kRestWait(1);
 
@@ -22,7 +22,7 @@ bool IsSameProcess(const ProcessFacts& process) {
   return now && now->started_at_nanos == process.started_at_nanos;
 }
 
-// A request to one process, and what has come of it.
+// A request to one process, and the state of its answer.
 struct Question {
   Question(PageClient* to, const Order& order) : client(*to), talk(Conversation()) {
     absl::Status status = client.Lock();
@@ -57,7 +57,7 @@ void Look(Question* question) {
 
 struct Progress {
   size_t open = 0;           // questions without an answer
-  bool is_answered = false;  // whether one was answered just now
+  bool is_answered = false;  // a question was answered just now
 };
 
 Progress LookAt(std::vector<Question>& questions) {

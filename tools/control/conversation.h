@@ -1,4 +1,4 @@
-// Asks processes, and waits for their answers.
+// Sends requests to processes, and waits for their answers.
 #ifndef ALLOMON_TOOLS_CONTROL_CONVERSATION_H_
 #define ALLOMON_TOOLS_CONTROL_CONVERSATION_H_
 
@@ -13,19 +13,20 @@ namespace allomon::control {
 struct Conversation {
   bool is_answered = false;
   bool is_refused = false;
-  PageState state;  // when it ended
+  PageState state;  // state at the end
 };
 
-// Waits for at most so long; forever for none is not offered.  Fails where nothing could be asked,
-// or where the process has ended.
+// Waits for at most `wait_seconds`; there is no way to wait forever.  Fails if the process could
+// not be asked, or has ended.
 absl::StatusOr<Conversation> Ask(PageClient& client, const Order& order, double wait_seconds);
 
-// Asks all of them at once.  Waits no longer than a second after the last answer that came: of a
-// server's processes, the one that only starts others may never allocate.  An element for each.
+// Asks all clients at once.  Waits no longer than a second after the last answer, because a
+// server's main process, which only starts others, may never allocate.  Returns an element for each
+// client.
 std::vector<absl::StatusOr<Conversation>> AskEach(const std::vector<PageClient*>& clients,
                                                   const Order& order, double wait_seconds);
 
-// "process 4711 (nginx): records one sample per 78.1 KiB into /dev/shm/allomon-4711.rec".
+// Returns "process 4711 (nginx): records one sample per 78.1 KiB into /dev/shm/allomon-4711.rec".
 std::string Describe(const PageClient& client, const PageState& state);
 
 }  // namespace allomon::control

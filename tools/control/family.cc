@@ -16,13 +16,13 @@ void Merge(const CommandResult& more, CommandResult* result) {
   result->err += more.err;
 }
 
-// Whether it is as was asked, though the process refused to make it so.
+// True if the process is in the requested state, although it refused the request.
 bool IsSo(const std::string& verb, const PageState& state) {
   if (verb == "start") return state.state == State::kRecording;
   return verb == "stop" && state.state == State::kIdle;
 }
 
-// What the answers of all come to.
+// Sums up the answers of all processes.
 class Answers {
  public:
   explicit Answers(const std::string& verb) : verb_(verb) {}
@@ -48,7 +48,7 @@ class Answers {
   }
 
  private:
-  // A worker may end while it is asked.
+  // Ignores the failure if the process has ended: a worker may end while it is asked.
   void AddFailure(const PageClient& client, const absl::Status& status) {
     if (!FactsOf(client.process().pid)) {
       ++ended_;

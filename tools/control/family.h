@@ -1,4 +1,4 @@
-// `allomon ctl` with one process, and with all that it has started.
+// Runs `allomon ctl` for one process, and for all processes that it has started.
 #ifndef ALLOMON_TOOLS_CONTROL_FAMILY_H_
 #define ALLOMON_TOOLS_CONTROL_FAMILY_H_
 
@@ -13,15 +13,15 @@ inline constexpr char kCtl[] = "ctl";
 
 Order OrderOf(const CtlOptions& options);
 
-// "process 4711 refuses: it does not record".
+// Returns "process 4711 refuses: it does not record".
 absl::Status RefusalOf(const PageClient& client, const PageState& state);
 
-// One line: what the process does.
+// Returns one line that says what the process does.
 CommandResult ShowPage(const PageClient& client);
 
-// Asks `parent` and those of its descendants that have a page.  The others get one when they look
-// first, and do then what was asked.  A process that is already as it was asked to be, or that has
-// ended, fails nothing.  Status 1: none has answered.
+// Asks `parent` and those of its descendants that have a page.  Other descendants create one when
+// they first look for requests, and then do the same.  A process that is already in the requested
+// state, or that has ended, is no failure.  Status 1: no process has answered.
 CommandResult AskFamily(const CtlOptions& options, PageClient& parent);
 
 }  // namespace allomon::control

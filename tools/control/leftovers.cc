@@ -26,7 +26,8 @@ bool ParseNumbers(std::string_view text, Found* found) {
          (dot == text.npos || options::ParseNumber(text.substr(dot + 1), &found->pid_namespace));
 }
 
-// The numbers between the prefix and one of the suffixes; false if it is another file's name.
+// Parses the numbers between the prefix and one of the suffixes.  False if the name is of another
+// file.
 bool ParseName(std::string_view name, Found* found) {
   const std::string_view prefix = kNamePrefix + 1;  // without the slash
   if (name.substr(0, prefix.size()) != prefix) return false;
@@ -47,7 +48,7 @@ bool IsOurs(const std::string& path) {
   return lstat(path.c_str(), &file) == 0 && S_ISREG(file.st_mode) && file.st_uid == geteuid();
 }
 
-// The processes that this one sees: of its own pid namespace, and of those below.
+// The processes that this process can see: those of its own pid namespace, and of namespaces below.
 class Processes {
  public:
   Processes() {
@@ -56,8 +57,8 @@ class Processes {
     }
   }
 
-  // Whether the process that has made the file is seen to have ended.  One of a namespace that is
-  // not seen may run.
+  // True if the process that made the file has certainly ended.  A process of a namespace that is
+  // not visible may still run.
   bool HaveEnded(const Found& file, const std::string& name) const {
     const auto is_in = [&file](const ProcessFacts& process) {
       return process.pid_namespace == file.pid_namespace;
@@ -73,8 +74,9 @@ class Processes {
   }
 
  private:
-  // A process with that id which has not made the page, since it is younger, is another one.  The
-  // recording of a process that was asked to stop is mapped no more.
+  // True if the process may have made the file.  A control page must be mapped: a younger process
+  // with the same id has not mapped it.  A recording need not be mapped, because it is not after a
+  // request to stop.
   static bool Has(const ProcessFacts& process, const Found& file, const std::string& name) {
     return file.leftover.is_recording || HasMapped(process.pid, name).value_or(true);
   }

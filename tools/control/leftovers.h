@@ -1,4 +1,4 @@
-// Files of processes that have ended without removing them.
+// Finds files of processes that have ended without removing them.
 #ifndef ALLOMON_TOOLS_CONTROL_LEFTOVERS_H_
 #define ALLOMON_TOOLS_CONTROL_LEFTOVERS_H_
 
@@ -11,11 +11,11 @@ namespace allomon::control {
 struct Leftover {
   std::string path;
   uint32_t pid = 0;
-  bool is_recording = false;  // else a control page
+  bool is_recording = false;  // false: a control page
 };
 
-// This user's, in the folders where control pages are, of processes that are no more.  Another
-// container's are left out where its processes are not seen.
+// Returns this user's files of ended processes, in the folders of control pages.  Leaves out files
+// of another container if its processes are not visible.
 std::vector<Leftover> Leftovers();
 
 }  // namespace allomon::control

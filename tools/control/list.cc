@@ -54,7 +54,7 @@ CommandResult RunList(const std::vector<std::string>& args) {
   CommandResult result;
   result.out = RunningLines();
   for (const Leftover& leftover : Leftovers()) {
-    // A page that is left tells nobody anything.
+    // A control page that is left over has no information for a person.
     if (options->clean || leftover.is_recording) {
       result.out += LeftoverLine(leftover, options->clean);
     }

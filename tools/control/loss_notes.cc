@@ -55,7 +55,8 @@ bool HasEnded(uint64_t process) {
   return pid <= 0 || (kill(pid, 0) != 0 && errno == ESRCH);
 }
 
-// nullopt: it is no note, or another user's, or of a process that has lost nothing yet.
+// Reads a note.  nullopt if the file is no note or another user's, or if its process has lost
+// nothing yet.
 std::optional<ReadNote> Read(const std::string& path) {
   const int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
   if (fd < 0) return std::nullopt;

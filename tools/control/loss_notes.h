@@ -1,4 +1,4 @@
-// Profiles that processes could not write, and could not say so.
+// Finds notes of processes on profiles that they could not write, and could not report otherwise.
 #ifndef ALLOMON_TOOLS_CONTROL_LOSS_NOTES_H_
 #define ALLOMON_TOOLS_CONTROL_LOSS_NOTES_H_
 
@@ -8,11 +8,12 @@
 namespace allomon::control {
 
 struct FoundLossNote {
-  std::string path;  // of the note
-  std::string line;  // which profile was lost, when and why; "" of a note that waits for a loss
+  std::string path;  // path of the note
+  std::string line;  // which profile was lost, when and why; "" if nothing was lost yet
 };
 
-// This user's, and for root all users': a daemon may have become another one.  The oldest first.
+// Returns this user's notes, the oldest first.  For root, returns all users' notes, because a
+// daemon may have become another user.
 std::vector<FoundLossNote> LossNotes();
 
 }  // namespace allomon::control

@@ -38,7 +38,7 @@ absl::StatusOr<bool> OwnRecording::Begin(const Order& start, double wait_seconds
   }
   if (idle.empty()) return true;
   const bool is_alone = clients.size() == 1;
-  // Where others record, there is something to show already.
+  // If other processes record, their data can be shown already, so the wait is short.
   const double seconds = others_.empty() ? wait_seconds : std::fmin(wait_seconds, kRestSeconds);
   for (const auto& talk : AskEach(Pointers(idle), start, seconds)) {
     if (is_alone && !talk.ok()) return talk.status();
@@ -49,7 +49,8 @@ absl::StatusOr<bool> OwnRecording::Begin(const Order& start, double wait_seconds
   return is_answered_ || !others_.empty();
 }
 
-// The process itself also where it has not begun: the request to stop takes the other's place.
+// Includes the process itself even if it has not begun: the request to stop replaces the one to
+// start.
 OwnRecording::Clients OwnRecording::ToStop() const {
   Clients found = Descendants(), clients;
   auto parent = PageClient::Open(pid_);

@@ -1,4 +1,4 @@
-// Recordings that a command begins where there are none, and ends when it ends itself.
+// Begins recordings where none exists, and ends them when the command ends.
 #ifndef ALLOMON_TOOLS_CONTROL_OWN_RECORDING_H_
 #define ALLOMON_TOOLS_CONTROL_OWN_RECORDING_H_
 
@@ -12,8 +12,8 @@
 
 namespace allomon::control {
 
-// Of a process; with Order::for_children, of those that it has started, too.  All may be asked by
-// other commands meanwhile.
+// The recording of a process; with Order::for_children, also of the processes that it has started.
+// Other commands may ask the same processes in the meantime.
 class OwnRecording {
  public:
   explicit OwnRecording(uint32_t pid) : pid_(pid) {}
@@ -21,8 +21,9 @@ class OwnRecording {
   OwnRecording(const OwnRecording&) = delete;
   OwnRecording& operator=(const OwnRecording&) = delete;
 
-  // Once.  False if there was no answer in that time: the process begins when it allocates, and the
-  // recording is this object's all the same.  Fails where it cannot be asked, or refuses.
+  // Callers call it once.  False if the process has not answered in `wait_seconds`.  It then begins
+  // when it allocates, and the recording still belongs to this object.  Fails if the process cannot
+  // be asked, or refuses.
   absl::StatusOr<bool> Begin(const Order& start, double wait_seconds);
 
  private:
@@ -35,7 +36,7 @@ class OwnRecording {
   bool has_begun_ = false;
   bool for_children_ = false;
   bool is_answered_ = false;
-  std::set<uint32_t> others_;  // recorded before
+  std::set<uint32_t> others_;  // processes that recorded before
 };
 
 }  // namespace allomon::control

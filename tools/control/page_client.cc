@@ -25,7 +25,7 @@ std::string RootOf(const ProcessFacts& process) {
   return "/proc/" + std::to_string(process.pid) + "/root";
 }
 
-// The page's file, or -1.
+// Opens the page's file.  Returns -1 on failure.
 int OpenPage(const ProcessFacts& process) {
   for (const char* const folder : kFolders) {
     const std::string path = RootOf(process) + folder +
@@ -49,7 +49,7 @@ absl::Status NoPage(const ProcessFacts& process) {
                      " and LD_PRELOAD=.../liballomon.so");
 }
 
-// Cut where it ends.
+// Returns the text up to its end, or the whole array if it has no end.
 template <size_t kBytes>
 std::string TextOf(const char (&text)[kBytes]) {
   return std::string(text, strnlen(text, kBytes));
@@ -81,7 +81,7 @@ absl::Status PageClient::Check() const {
   }
   const auto page = ReadPage();
   if (!page.ok()) return page.status();
-  // Both clocks are the kernel's; a process's start is known to a tick.
+  // Both times come from the kernel's clocks; a process's start is known to a tick.
   constexpr uint64_t kTickNanos = 10'000'000;
   const bool is_of_another = (*page)->pid != process_.pid_inside ||
                              (*page)->made_at_nanos + kTickNanos < process_.started_at_nanos;
@@ -139,8 +139,8 @@ absl::Status PageClient::WriteAt(uint64_t offset, const void* bytes, size_t size
                      strerror(errno));
 }
 
-// The number goes last: the process acts on it.  It is 0 meanwhile, so that no process reads half
-// of a request whose number it knows.
+// Writes the number last, because the process acts on it.  The number is 0 in the meantime, so that
+// no process reads half of a request under a number that it knows.
 absl::StatusOr<uint64_t> PageClient::Send(const Order& order) {
   const auto state = Read();
   if (!state.ok()) return state.status();

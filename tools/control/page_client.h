@@ -1,7 +1,8 @@
-// A command's side of a control page (tracker/formats/CONTROL.md).
+// The command's side of a control page (tracker/formats/CONTROL.md).
 //
-// The page is read and written as a file, never mapped: the process that has it may be hostile, and
-// may truncate it.  What is read is taken for hostile: texts are cut, and sizes are not believed.
+// Reads and writes the page as a file, and never maps it: the process that has the page may be
+// hostile, and may truncate it.  Its contents are not trusted: texts are cut, and sizes are not
+// believed.
 #ifndef ALLOMON_TOOLS_CONTROL_PAGE_CLIENT_H_
 #define ALLOMON_TOOLS_CONTROL_PAGE_CLIENT_H_
 
@@ -17,31 +18,31 @@
 
 namespace allomon::control {
 
-// What a page says, as text that ends.
+// The contents of a page.  Texts end within their arrays.
 struct PageState {
   State state = State::kIdle;
   double rate = 0;
   std::string recording;  // as the process names it; "": it has not recorded
   uint64_t looks = 0;
   uint64_t looked_at_nanos = 0;  // CLOCK_BOOTTIME; 0: never
-  uint64_t answered = 0;         // the number of the last request that was
+  uint64_t answered = 0;         // number of the last answered request
   Answer answer = Answer::kNone;
   std::string refusal;
-  uint64_t asked = 0;  // the number of the last request
+  uint64_t asked = 0;  // number of the last request
 };
 
-// What to ask for.
+// A request to a process.
 struct Order {
   Verb verb = Verb::kNone;
   bool for_children = false;
-  double rate = -1;          // below 0: the process's own
-  uint64_t limit_bytes = 0;  // 0: the process's own
-  std::string path;          // "": the process's own
+  double rate = -1;          // below 0: the process's own rate
+  uint64_t limit_bytes = 0;  // 0: the process's own limit
+  std::string path;          // "": the process's own path
 };
 
 class PageClient {
  public:
-  // Fails with one line that says why the process cannot be talked to, and what to do.
+  // Fails with one line that says why the process cannot be asked, and what to do.
   static absl::StatusOr<std::unique_ptr<PageClient>> Open(uint32_t pid);
   ~PageClient();
   PageClient(const PageClient&) = delete;
@@ -51,12 +52,13 @@ class PageClient {
 
   absl::StatusOr<PageState> Read() const;
 
-  // For Send(): no other command talks to the process until this object is gone.
+  // Callers lock before Send(): no other command can send to the process until this object is
+  // destroyed.
   absl::Status Lock();
-  // The number of the request.  The process answers when it looks next.
+  // Returns the number of the request.  The process answers when it looks for requests next.
   absl::StatusOr<uint64_t> Send(const Order& order);
 
-  // The path by which this process opens a file that the other one names so.
+  // Returns the path by which this process opens a file that the other process names `path`.
   std::string PathFromHere(const std::string& path) const;
 
  private:
@@ -69,11 +71,11 @@ class PageClient {
   const ProcessFacts process_;
 };
 
-// Of all that the process has started, those that have a page.  The others get one when they look
-// first, and do then what `pid` was asked for its children.
+// Returns clients for the descendants of `pid` that have a page.  Other descendants create one when
+// they first look for requests, and then do what `pid` was asked to do for its children.
 std::vector<std::unique_ptr<PageClient>> PagesOfDescendants(uint32_t pid);
 
-// The same clients, for AskEach().
+// Returns the same clients, in the form for AskEach().
 std::vector<PageClient*> Pointers(const std::vector<std::unique_ptr<PageClient>>& clients);
 
 }  // namespace allomon::control

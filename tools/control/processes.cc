@@ -20,7 +20,7 @@ using options::ParseNumber;
 
 std::string FolderOf(uint32_t pid) { return "/proc/" + std::to_string(pid); }
 
-// The text behind "NAME:" in /proc/PID/status, without the blanks before it.
+// The texts after "NAME:" in /proc/PID/status, without the blanks before them.
 using StatusFields = std::map<std::string, std::string>;
 StatusFields StatusOf(uint32_t pid) {
   StatusFields fields;
@@ -34,7 +34,7 @@ StatusFields StatusOf(uint32_t pid) {
   return fields;
 }
 
-// The first or the last of numbers with blanks between them.
+// Returns the first or the last of several numbers with blanks between them.
 uint32_t FirstNumber(const std::string& text) {
   uint32_t number = 0;
   ParseNumber(text.substr(0, text.find_first_of(" \t")), &number);
@@ -46,8 +46,8 @@ uint32_t LastNumber(const std::string& text) {
   return number;
 }
 
-// Field 22 of /proc/PID/stat, in clock ticks since the machine started (proc(5)).  The name before
-// it may contain anything.
+// Reads field 22 of /proc/PID/stat, in clock ticks since the machine started (proc(5)).  The name
+// before it may contain any character.
 uint64_t StartOf(uint32_t pid) {
   std::ifstream file(FolderOf(pid) + "/stat");
   std::string line;

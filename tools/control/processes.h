@@ -1,6 +1,6 @@
-// What the kernel says of the processes of this machine.
+// Reads facts about the machine's processes from the kernel.
 //
-// All of it is out of date at once: a process may end, and its id be given to another.
+// They may be out of date at once: a process may end, and another one may get its id.
 #ifndef ALLOMON_TOOLS_CONTROL_PROCESSES_H_
 #define ALLOMON_TOOLS_CONTROL_PROCESSES_H_
 
@@ -13,27 +13,28 @@ namespace allomon::control {
 
 struct ProcessFacts {
   uint32_t pid = 0;
-  uint32_t pid_inside = 0;     // as the process sees itself: another one in a container
-  uint64_t pid_namespace = 0;  // control_names.h; 0: this user may not ask
+  uint32_t pid_inside = 0;     // the id in the process's own namespace, as in a container
+  uint64_t pid_namespace = 0;  // control_names.h; 0: this user may not read it
   uint32_t parent_pid = 0;
   uint32_t user = 0;
-  bool has_filter = false;        // a seccomp filter, which may forbid it to open a file
+  bool has_filter = false;        // a seccomp filter, which may forbid opening a file
   uint64_t started_at_nanos = 0;  // CLOCK_BOOTTIME
   std::string name;
 };
 
-// nullopt: there is none.
+// nullopt if no process has this id.
 std::optional<ProcessFacts> FactsOf(uint32_t pid);
 
-// The calling process's pid namespace; 0: /proc does not say.
+// Returns the calling process's pid namespace; 0 if /proc does not have it.
 uint64_t OwnPidNamespace();
 
 std::vector<uint32_t> AllProcesses();
 
-// All of which the process is a parent, or a parent's parent, and so on; without itself.
+// Returns the children of the process, their children, and so on, without the process itself.
 std::vector<uint32_t> DescendantsOf(uint32_t pid);
 
-// Whether it has a file of that name mapped; nullopt if it may not be asked.
+// True if the process has a file with that part of its path mapped; nullopt if that may not be
+// read.
 std::optional<bool> HasMapped(uint32_t pid, const std::string& part_of_path);
 
 }  // namespace allomon::control

@@ -1,4 +1,4 @@
-// Where the recording of a process is.
+// Finds the recording of a process.
 #ifndef ALLOMON_TOOLS_CONTROL_RECORDING_OF_H_
 #define ALLOMON_TOOLS_CONTROL_RECORDING_OF_H_
 
@@ -10,11 +10,12 @@
 
 namespace allomon::control {
 
-// The path, as this process opens it: of the recording that goes on, or of the last one; also of a
-// process that has ended, if its recording had the name that it gets by itself.
+// Returns the path by which this process opens the current recording, or the last one.  Works also
+// for a process that has ended, if its recording had the default name.
 absl::StatusOr<std::string> RecordingOf(uint32_t pid);
 
-// The same; or, with those that it has started, of all that have one and live.  At least one.
+// Returns the recording of the process.  With `with_descendants`, returns those of all live
+// processes that it has started, too.  The result has at least one path.
 absl::StatusOr<std::vector<std::string>> RecordingsOf(uint32_t pid, bool with_descendants);
 
 }  // namespace allomon::control

@@ -1,4 +1,4 @@
-// What commands of this folder end with.
+// Results of the commands in this folder.
 #ifndef ALLOMON_TOOLS_CONTROL_RESULT_H_
 #define ALLOMON_TOOLS_CONTROL_RESULT_H_
 
@@ -14,7 +14,7 @@ namespace allomon::control {
 inline constexpr int kBadStatus = 2;
 inline constexpr int kUnansweredStatus = 1;
 
-// A line of the command's.  What others chose in it is made harmless for the terminal.
+// Returns a line of the command.  Escapes text that others chose, for the terminal.
 inline std::string LineOf(const char* command, const std::string& text) {
   return std::string("allomon ") + command + ": " +
          Printable(text, report::ThisTerminal().charset) + "\n";

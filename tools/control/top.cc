@@ -18,9 +18,9 @@ namespace {
 
 constexpr char kCommand[] = "top";
 constexpr double kWaitSeconds = 10;
-constexpr char kHome[] = "\033[H\033[2J";  // ECMA-48: to the upper left, and erase
+constexpr char kHome[] = "\033[H\033[2J";  // ECMA-48: go to the upper left, and erase
 
-// SIGINT and SIGTERM end the pictures, and not the command, which may have to stop a recording.
+// SIGINT and SIGTERM end the display, but not the command, which may have to stop a recording.
 class Interrupts {
  public:
   Interrupts() {
@@ -33,7 +33,7 @@ class Interrupts {
   Interrupts(const Interrupts&) = delete;
   Interrupts& operator=(const Interrupts&) = delete;
 
-  // False if it was interrupted.
+  // False if a signal interrupted it.
   bool Sleep(double seconds) const {
     timespec time;
     time.tv_sec = static_cast<time_t>(seconds);
@@ -64,7 +64,7 @@ CommandResult ShowAgainAndAgain(const TopOptions& options) {
     const CommandResult result = Report(options, *recordings);
     if (result.status != 0) return result;
     printf("%s%s", is_terminal ? kHome : "", result.out.c_str());
-    if (fflush(stdout) != 0) return {};  // nobody reads
+    if (fflush(stdout) != 0) return {};  // no process reads the output
   }
   return {};
 }
