@@ -9,13 +9,14 @@
 namespace allomon::heap {
 namespace {
 
-constexpr double kManyTrials = 1e5;  // from here on the normal distribution does
-constexpr double kLeastPart = 1e-4;  // a side that is known is taken for one known so much better
+constexpr double kManyTrials = 1e5;  // the normal distribution suffices for more trials
+constexpr double kLeastPart = 1e-4;  // the least variance of one side, as a share of the other
+                                     // side's
 constexpr double kSquaredSigmas = 3.841458821;  // 95 % of the normal distribution
 
 struct Trials {
   double count = 0;
-  double after_share = 0;  // of them, if nothing changed
+  double after_share = 0;  // share of `after` in the trials, if nothing changed
 };
 
 Trials TrialsOf(const ChangeSums& sums) {
@@ -24,7 +25,7 @@ Trials TrialsOf(const ChangeSums& sums) {
           sums.after_share / sums.variance};
 }
 
-// Adds what samples of one profile tell of both.
+// Adds the variance that samples of one profile imply for the difference of both.
 void AddTrials(const Amount& unbounded, const Sample& sample, const Sampling& sampling,
                const Comparison& comparison, ChangeSums* sums) {
   const Amount amount = Bounded(unbounded);
@@ -46,7 +47,8 @@ void AddTrials(const Amount& unbounded, const Sample& sample, const Sampling& sa
   sums->after_share += variance * u / (u + v);
 }
 
-// P(X >= k) of a binomial distribution, less half of P(X = k); k and n need not be whole.
+// Returns P(X >= k) of a binomial distribution, minus half of P(X = k); k and n need not be
+// integers.
 double UpperMidP(double k, const Trials& trials) {
   const double n = trials.count;
   k = std::clamp(k, 0.0, n);
@@ -55,7 +57,7 @@ double UpperMidP(double k, const Trials& trials) {
   return (from + beyond) / 2;
 }
 
-// An interval of a side; of one without samples by what a sample would stand for.
+// Returns the interval of a side.  A side without samples gets it from the weight of one sample.
 Interval SideInterval(const Estimate& estimate, bool blocks, double sample_weight) {
   const double value = blocks ? estimate.amount.blocks : estimate.amount.bytes;
   if (value <= 0) return {0, kSquaredSigmas * sample_weight};
@@ -131,7 +133,7 @@ double LeastPValue(const ChangeSums& sums) {
 
 std::vector<bool> MarkedRows(const std::vector<double>& p_values,
                              const std::vector<double>& least_p_values, double alpha) {
-  // The least number of rows among which those that can be marked at all are no more than it.
+  // Tarone: finds the smallest number of tests with which no more rows than that can be marked.
   std::vector<double> least = least_p_values;
   std::sort(least.begin(), least.end());
   size_t tests = 1;

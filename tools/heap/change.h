@@ -1,15 +1,16 @@
-// Whether an amount truly changed between two sampled profiles, or differs by chance.
+// Tells whether an amount changed between two sampled profiles, or differs by chance.
 //
-// The test is a score test: its variance is the one that the difference has if nothing changed, so
-// each side's blocks tell of both.  A sampled block of size s, with probabilities p and q to be
-// sampled in the two, says that each has s / (p + q) bytes of it, and the difference then has the
-// variance s / (p + q) (u + v), where u = s (1 - p) / p and v likewise are what one such sample
-// stands for.  If nothing changed, the part of samples that fall to the second profile is
-// binomial, with the share u / (u + v); for sums of several sizes, with the number of trials that
-// gives the same kurtosis.  The p-value is that distribution's, both sides, with half the weight of
-// what was met itself (mid-p): exact for samples of one size, normal for many.
+// The test is a score test: it uses the variance that the difference has if nothing changed, so
+// each side's blocks are evidence on both.  Let a block have size s and be sampled with probability
+// p in one profile and q in the other.  If it is sampled, the estimate is that each profile has s /
+// (p + q) bytes of it.  The difference then has the variance s / (p + q) (u + v), where u = s (1 -
+// p) / p and v = s (1 - q) / q are the weights of one such sample.  If nothing changed, the number
+// of samples in the second profile is binomial with the share u / (u + v).  For sums of several
+// sizes, the number of trials is the one that gives the same kurtosis.  The p-value is two-sided,
+// and counts the observed value itself by half (mid-p).  It is exact for samples of one size, and
+// normal for many.
 //
-// Functions of their arguments; nothing here fails.
+// All are functions of their arguments; nothing here fails.
 #ifndef ALLOMON_TOOLS_HEAP_CHANGE_H_
 #define ALLOMON_TOOLS_HEAP_CHANGE_H_
 
@@ -24,7 +25,7 @@ namespace allomon::heap {
 struct Comparison {
   Sampling before;
   Sampling after;
-  bool blocks = false;  // not bytes
+  bool blocks = false;  // false: in bytes
 
   bool IsWhole() const { return before.is_whole && after.is_whole; }
   bool IsTestable() const { return IsWhole() && before.IsKnown() && after.IsKnown(); }
@@ -35,8 +36,8 @@ struct ChangeSums {
   Estimate before;
   Estimate after;
   double variance = 0;     // of the difference, if nothing changed
-  double inverse = 0;      // sum of squared variances by their numbers of trials
-  double after_share = 0;  // of trials, weighted by variance
+  double inverse = 0;      // sum of squared variances divided by their numbers of trials
+  double after_share = 0;  // share of `after` in the trials, weighted by variance
 
   void Add(const ChangeSums& other);
 };
@@ -46,19 +47,19 @@ ChangeSums AfterOf(const Amount& amount, const Sample& sample, const Comparison&
 
 double Difference(const ChangeSums& sums, bool blocks);
 
-// The interval that holds the true difference in 95 of 100 pairs of runs, by the intervals of the
-// two (Zou and Donner 2008).
+// Returns the interval that contains the true difference in 95 of 100 pairs of runs.  It is
+// computed from the intervals of the two amounts (Zou and Donner 2008).
 Interval DifferenceInterval(const ChangeSums& sums, bool blocks);
 
-// The probability that chance makes a difference of this size or more.
+// Returns the probability that chance alone makes a difference of this size or more.
 double PValue(const ChangeSums& sums, bool blocks);
 
-// The least p-value that a row of so many samples could have.
+// Returns the least p-value that a row with so many samples can have.
 double LeastPValue(const ChangeSums& sums);
 
-// Of rows that are tested together: which changes are no chance, where the probability that any row
-// is marked by chance is at most `alpha`, however the rows depend on each other (Holm 1979).  Rows
-// that could not be marked whatever they had been do not count (Tarone 1990).
+// Returns for rows that are tested together which changes are not chance.  The probability that any
+// row is marked by chance is at most `alpha`, however the rows depend on each other (Holm 1979).
+// Rows that could not be marked with any outcome do not count as tests (Tarone 1990).
 std::vector<bool> MarkedRows(const std::vector<double>& p_values,
                              const std::vector<double>& least_p_values, double alpha);
 

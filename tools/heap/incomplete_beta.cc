@@ -12,8 +12,9 @@ constexpr int kMostSteps = 10000;
 
 double NotZero(double value) { return std::fabs(value) < kTiny ? kTiny : value; }
 
-// The continued fraction 1 / (1 + d1 / (1 + d2 / (1 + ...))) of the function, by the method of
-// Lentz: products of ratios from the front.  It converges fast where x < (a + 1) / (a + b + 2).
+// Evaluates the continued fraction 1 / (1 + d1 / (1 + d2 / (1 + ...))) of the function, by the
+// method of Lentz: products of ratios from the front.  It converges fast if x < (a + 1) / (a + b +
+// 2).
 double Fraction(double a, double b, double x) {
   double c = 1;
   double d = 1 / NotZero(1 - (a + b) * x / (a + 1));

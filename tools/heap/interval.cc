@@ -11,22 +11,23 @@ namespace {
 constexpr double kWordBytes = 8;
 constexpr double kSigmas = 1.959963985;  // 95 % of the normal distribution
 constexpr double kEnoughSamples = 10;
-// How much larger than the truth a mean size may be, since amounts are rounded to whole bytes (and
-// in files to whole blocks).  A word too many would make the variance of 48 bytes 13 % too small.
+// The relative error of a mean size, since amounts are rounded to whole bytes (and in files to
+// whole blocks).  One word too many would make the variance of 48 bytes 13 % too small.
 constexpr double kRounding = 1.0 / 512;
-constexpr double kMost = 1e30;  // more than any machine allocates; its powers are numbers
+constexpr double kMost = 1e30;  // larger than any machine's memory; its powers are finite
 
-// Files of others may hold any number.
+// Bounds a value, because files of other tools may contain any number.
 double Bounded(double value) { return std::isfinite(value) ? std::clamp(value, -kMost, kMost) : 0; }
 
-// Of the blocks of an amount; where only bytes are known, of the sample's class.
+// Returns the mean size of an amount's blocks.  If only bytes are known, returns the size of the
+// sample's class.
 double MeanSize(const Amount& amount, const Sample& sample) {
   if (amount.blocks > 0) return amount.bytes / amount.blocks;
   return static_cast<double>(sample.size_bytes);
 }
 
-// The truths T that the value is within kSigmas standard deviations of.  The deviation is that of
-// the truth, not of the value: its square is variance + (T - value) slope.
+// Returns the true values T that lie within kSigmas standard deviations of the value.  The
+// deviation is the one for T, not for the value: its square is variance + (T - value) slope.
 Interval ScoreInterval(double value, double variance, double slope) {
   const double quarter = kSigmas * slope / 2;
   const double middle = value + kSigmas * quarter;
@@ -34,15 +35,15 @@ Interval ScoreInterval(double value, double variance, double slope) {
   return {std::max(middle - half, 0.0), middle + half};
 }
 
-// A sample stands for at most `most`, whether the value has it or not.
+// Returns the interval of a sum.  `most` is the largest weight of a sample, even of one that the
+// sum does not contain.
 Interval SumInterval(double value, double variance, double third, double most) {
   const double slope = variance > 0 ? third / variance : 0;
   const double high = ScoreInterval(value, variance, std::max(slope, most)).high;
   return {variance > 0 ? ScoreInterval(value, variance, slope).low : value, high};
 }
 
-// Bytes that a sample of this size stands for, at most.  Samples of smaller sizes stand for no
-// more.
+// Returns the largest weight, in bytes, of a sample of this size or a smaller one.
 double MostBytes(double size_bytes, double p, double rate) {
   const double interval_bytes = kWordBytes / rate;
   return size_bytes > 0 ? std::min(size_bytes / p, interval_bytes) : interval_bytes;
@@ -83,7 +84,7 @@ Estimate EstimateOf(const Amount& unbounded, const Sample& sample, const Samplin
     estimate.most_bytes = MostBytes(size_bytes, p, sampling.rate);
   }
   if (amount.blocks <= 0 || amount.bytes < 0) return estimate;
-  const double slope = (1 - p) / p;  // how the variance grows with the blocks
+  const double slope = (1 - p) / p;  // growth of the variance per block
   estimate.sampled = amount.blocks * p;
   estimate.blocks_variance = amount.blocks * slope;
   estimate.bytes_variance = size_bytes * size_bytes * estimate.blocks_variance;

@@ -1,11 +1,11 @@
-// How sure an amount of a heap profile is.
+// Computes how precise an amount of a heap profile is.
 //
-// A block of w words is sampled with probability p = 1 - (1 - rate)^(w + 1), and stands for 1/p
-// blocks.  Of B estimated blocks of one size, so many times p were sampled, and the sum has the
-// variance B (1 - p) / p (Horvitz and Thompson 1952; tracker/estimate.h).  Blocks of one sample
-// differ in size by an eighth at most, which changes the variance by less than a hundredth.
+// A block of w words is sampled with probability p = 1 - (1 - rate)^(w + 1), and counts as 1/p
+// blocks.  If B blocks of one size are estimated, B p were sampled, and the sum has the variance B
+// (1 - p) / p (Horvitz and Thompson 1952; tracker/estimate.h).  Blocks of one sample differ in size
+// by an eighth at most, which changes the variance by less than a hundredth.
 //
-// Functions of their arguments; nothing here fails.
+// All are functions of their arguments; nothing here fails.
 #ifndef ALLOMON_TOOLS_HEAP_INTERVAL_H_
 #define ALLOMON_TOOLS_HEAP_INTERVAL_H_
 
@@ -13,33 +13,34 @@
 
 namespace allomon::heap {
 
-// A lower rate samples nothing that fits a machine: it is taken for one that is not known.
+// The lowest rate.  A lower one would sample nothing on any machine, and counts as not known.
 inline constexpr double kLeastRate = 1e-12;
 
-// The probability that a block of that size is sampled.  `rate` is above 0.
+// Returns the probability that a block of that size is sampled.  `rate` must be above 0.
 double ReportProbability(double size_bytes, bool has_header, double rate);
 
 // The sampling of one metric of a profile.
 struct Sampling {
-  double rate = 0;          // as HeapProfile::rate
-  bool has_halves = false;  // the two halves of the sampler have chosen the moment for each other
-  bool is_whole = true;     // nothing of it found no room
+  double rate = 0;          // has the meaning of HeapProfile::rate
+  bool has_halves = false;  // each half of the sampler has chosen the moment of the other half
+  bool is_whole = true;     // the recording has lost nothing that the metric counts
 
   bool IsKnown() const { return rate >= kLeastRate; }
   bool IsExact() const { return rate >= 1 && is_whole; }
 };
 Sampling SamplingOf(const HeapProfile& profile, Metric metric);
 
-// The probability whose variance the estimate of a block of that size has.  Without halves it is
-// the one above.  With halves, each samples a block with the probability q = 1 - sqrt(1 - p), and
-// the mean of their estimates has the variance (1 - q) / (2 q) for one moment.  They may choose
-// moments that look alike, which makes it larger by up to a third; kHalvesVariance is in the middle
-// (tracker/recording/README.md, 4).
+// Returns the probability p for which the estimate of a block has the variance (1 - p) / p.
+// Without halves it is ReportProbability().  With halves, each half samples a block with the
+// probability q = 1 - sqrt(1 - p).  The mean of their estimates has the variance (1 - q) / (2 q) if
+// the moment is fixed.  But the halves may choose among moments that look alike, which makes the
+// variance larger by up to a third; kHalvesVariance is in the middle (tracker/recording/README.md,
+// 4).
 inline constexpr double kHalvesVariance = 1.2;
 double EffectiveProbability(double size_bytes, bool has_header, const Sampling& sampling);
 
-// Of an amount: its estimate, and the second and third cumulants of it.  Sampled is how many blocks
-// were sampled.
+// The estimate of an amount, with its second and third cumulants.  `sampled` is the number of
+// sampled blocks.
 struct Estimate {
   Amount amount;
   double blocks_variance = 0;
@@ -47,7 +48,7 @@ struct Estimate {
   double sampled = 0;
   double blocks_third = 0;
   double bytes_third = 0;
-  // The most that one sample of the row would stand for, also one that the row does not have.
+  // The largest weight of one sample of the row's sizes, even if the row has no sample.
   double most_blocks = 0;
   double most_bytes = 0;
   bool is_whole = true;
@@ -65,36 +66,38 @@ struct Estimate {
   }
 };
 
-// The amount, with 0 for what is no number, and 1e30 for more.
+// Returns the amount with 0 for NaN and infinities, and with 1e30 as its largest value.
 Amount Bounded(const Amount& amount);
 
-// A rate of 0 gives no variance, and `sampled` 0.  Of the bounded amount.
+// Returns the estimate of the bounded amount.  A rate of 0 gives no variance, and `sampled` 0.
 Estimate EstimateOf(const Amount& amount, const Sample& sample, const Sampling& sampling);
 
-// The interval that holds the truth in 95 of 100 runs.
+// An interval that contains the true value in 95 of 100 runs.
 struct Interval {
   double low = 0;
   double high = 0;
 };
 
-// Of an estimated value of 0 or more.  It is Wilson's score interval, which covers 95 % for few
-// samples, too, where the normal one covers less.  Without a variance it is the value alone.
+// Returns the interval of an estimated value of 0 or more.  It is Wilson's score interval, which
+// covers 95 % also for few samples, for which the normal interval covers less.  Without a variance
+// the interval is the value alone.
 Interval IntervalOf(double value, double variance);
 
-// As above, for a sum of blocks of many sizes.  A part of it that was sampled for sure, as large
-// blocks are, is known: the interval moves by what is known of the others only.
+// Returns the interval of a sum over blocks of many sizes.  Large blocks are sampled for sure, so
+// their part is known exactly, and only the others widen the interval.
 //
-// Blocks may have been there of which none was sampled.  The row's own sizes, or smaller ones,
-// stand for at most `most_bytes` a sample, which is never more than 8 / rate.  So the upper limit
-// is the score's with that in place of the samples' own mean: 3.84 times it for a row without a
-// sample.  Of blocks, smaller ones would stand for more; `most_blocks` is of the row's own sizes.
+// Blocks may exist of which no sample was taken.  A sample of the row's own sizes, or of smaller
+// ones, has at most the weight `most_bytes`, which is never more than 8 / rate.  So the upper limit
+// is the score interval's with that weight in place of the samples' mean: 3.84 times it for a row
+// without a sample.  For numbers of blocks, smaller sizes would have larger weights; `most_blocks`
+// covers only the row's own sizes.
 //
-// An amount that is not whole has no interval: it is the value alone.
+// An amount with losses has no interval: the result is the value alone.
 Interval BytesInterval(const Estimate& estimate);
 Interval BlocksInterval(const Estimate& estimate);
 
-// False where the amount may well be 0, or a few blocks seen by chance: it is known less well than
-// by ten samples, or is 0 and would be more by one.
+// False if the amount may well be 0, or a few blocks seen by chance.  This is so if it is known
+// less precisely than by ten samples, or if it is 0 and one sample would make it more.
 bool IsSure(const Estimate& estimate);
 
 }  // namespace allomon::heap

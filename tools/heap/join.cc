@@ -6,7 +6,8 @@
 namespace allomon::heap {
 namespace {
 
-// A number of the other profile's table, behind the tables that are there.
+// Returns the index in the joined table, where the other profile's entries follow the existing
+// ones.
 uint32_t Moved(uint32_t number, size_t there, size_t others) {
   return number < others ? static_cast<uint32_t>(there + number) : kNone;
 }

@@ -1,4 +1,4 @@
-// Several profiles as one.
+// Joins several profiles into one.
 #ifndef ALLOMON_TOOLS_HEAP_JOIN_H_
 #define ALLOMON_TOOLS_HEAP_JOIN_H_
 
@@ -6,11 +6,11 @@
 
 namespace allomon::heap {
 
-// Adds the stacks and samples of `other` behind those of `joined`; nothing else of it.
+// Appends the stacks and samples of `other` to those of `joined`, and nothing else.
 void AppendSamples(const HeapProfile& other, HeapProfile* joined);
 
 // Adds another process's profile of the same program.  The sum has the metrics that both have, and
-// no timeline.  Profiles of different rates give a sum without a rate, and a note that says so.
+// no timeline.  If the rates differ, the sum has no rate, and a note says so.
 void AddProfile(const HeapProfile& other, HeapProfile* sum);
 
 }  // namespace allomon::heap

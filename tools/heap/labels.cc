@@ -13,7 +13,7 @@ bool Matches(const Sample& sample, const LabelMatch& match) {
   return match.any_value ? value != kNoLabel : value == match.value;
 }
 
-// Locations that stand for values.
+// Makes locations that stand for values of a label.
 class ValueFrames {
  public:
   ValueFrames(const std::string& key, HeapProfile* profile) : key_(key), profile_(*profile) {}
@@ -26,7 +26,7 @@ class ValueFrames {
   }
 
  private:
-  // In the name of a function, what is in parentheses is not shown.
+  // Avoids parentheses, because names of functions are shown without the text in them.
   std::string NameOf(const std::string& value) const {
     if (value == kNoLabel) return "no " + key_;
     return value == kOtherLabels ? "other " + key_ : key_ + "=" + value;

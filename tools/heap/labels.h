@@ -1,6 +1,6 @@
-// Labels of samples: whose memory it is.
+// Labels of samples, which say to whom memory belongs.
 //
-// Functions of their arguments; nothing here fails.
+// All are functions of their arguments; nothing here fails.
 #ifndef ALLOMON_TOOLS_HEAP_LABELS_H_
 #define ALLOMON_TOOLS_HEAP_LABELS_H_
 
@@ -13,48 +13,48 @@
 
 namespace allomon::heap {
 
-// The value of samples that lack a label, and of those whose labels had no room (label_sets.h of
-// the tracker).
+// The value of samples that lack a label, and the value of samples whose labels had no room
+// (label_sets.h of the tracker).
 inline constexpr char kNoLabel[] = "(none)";
 inline constexpr char kOtherLabels[] = "(other)";
 
-// The sample's value for a key, or one of the two above.
+// Returns the sample's value for a key, or one of the two above.
 std::string_view LabelValue(const Sample& sample, std::string_view key);
 
-// A label that is asked for: of that value, or of any that a sample itself has.
+// A label in an option: with this value, or with any value that is set on the sample itself.
 struct LabelMatch {
   std::string key;
   std::string value;
   bool any_value = false;
 };
 
-// "tenant=acme" or "tenant".  False if there is no key.
+// Parses "tenant=acme" or "tenant".  False if the key is empty.
 bool ParseLabelMatch(std::string_view text, LabelMatch* match);
 
-// KEY of "label:KEY".
+// Returns KEY of "label:KEY".
 std::optional<std::string> KeyOfBy(std::string_view text);
 
 struct LabelSelection {
-  std::vector<LabelMatch> focus;   // of each key that is named, one of its values
-  std::vector<LabelMatch> ignore;  // none of these
+  std::vector<LabelMatch> focus;   // the sample must have, for each key here, one of its values
+  std::vector<LabelMatch> ignore;  // the sample must not have any of these
 
   bool empty() const { return focus.empty() && ignore.empty(); }
 };
 
 bool IsSelected(const Sample& sample, const LabelSelection& selection);
 
-// Leaves out the samples that are not selected.
+// Removes the samples that are not selected.
 void KeepSelected(const LabelSelection& selection, HeapProfile* profile);
 
 bool HasLabel(const HeapProfile& profile, std::string_view key);
 
-// Puts the value of a label outside of each stack, as a frame of its own: "tenant=acme",
-// "no tenant", "other tenant".
+// Adds the value of a label to each stack as its outermost frame: "tenant=acme", "no tenant",
+// "other tenant".
 void AddLabelFrames(const std::string& key, HeapProfile* profile);
-// In place of the stacks: samples of one value have one stack.
+// Replaces each stack by such a frame: samples of one value have one stack.
 void ReplaceByLabelFrames(const std::string& key, HeapProfile* profile);
 
-// One line for a profile in which no sample has the key: which keys there are.
+// Returns one line for a profile in which no sample has the key.  It names the existing keys.
 std::string NoSuchLabel(const HeapProfile& profile, const std::string& key);
 
 }  // namespace allomon::heap

@@ -12,7 +12,7 @@ std::string Number(double value) {
   return text;
 }
 
-// "1 death", "2 deaths".
+// Returns "1 death" or "2 deaths".
 std::string Counted(double count, const std::string& what) {
   return Number(count) + " " + what + (count == 1 ? "" : "s");
 }

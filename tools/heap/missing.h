@@ -1,6 +1,7 @@
-// The shortages of a profile by kind, as one sentence, and the amounts that they make too small.
+// Describes the losses of a profile by kind, in one sentence, and tells which amounts they make too
+// small.
 //
-// Functions of their arguments; nothing here fails.
+// All are functions of their arguments; nothing here fails.
 #ifndef ALLOMON_TOOLS_HEAP_MISSING_H_
 #define ALLOMON_TOOLS_HEAP_MISSING_H_
 
@@ -10,7 +11,7 @@
 
 namespace allomon::heap {
 
-// The names by which files have the numbers.
+// A kind of loss, with the name that it has in files.
 struct MissingKind {
   const char* key;
   double Missing::*count;
@@ -22,12 +23,12 @@ inline constexpr MissingKind kMissingKinds[] = {
     {"missing_frames", &Missing::frames},
 };
 
-// False where something that the metric counts found no room: its amounts are then not exact at any
-// rate, and no interval can be said to hold the truth.
+// False if something that the metric counts was lost.  Its amounts are then not exact at any rate,
+// and have no valid interval.
 bool IsWhole(const Missing& missing, Metric metric);
 
-// "not in the recording, for want of room: 12 samples of blocks of 3072 bytes, and what 4 rows had
-// at the peak; a larger --limit may help".  Empty if nothing is missing.
+// Returns "not in the recording, for want of room: 12 samples of blocks of 3072 bytes, and what 4
+// rows had at the peak; a larger --limit may help".  Empty if nothing was lost.
 std::string MissingText(const Missing& missing);
 
 }  // namespace allomon::heap

@@ -15,7 +15,7 @@ using heap::HeapProfile;
 using heap::Location;
 using heap::Sample;
 
-constexpr double kMost = 9.2e18;  // a little less than INT64_MAX
+constexpr double kMost = 9.2e18;  // slightly less than INT64_MAX
 
 int64_t Sum(int64_t a, int64_t b) {
   int64_t sum = 0;
@@ -24,7 +24,7 @@ int64_t Sum(int64_t a, int64_t b) {
 
 std::string LastPart(const std::string& path) { return path.substr(path.rfind('/') + 1); }
 
-// Numbers frames, equal ones once.
+// Numbers frames; equal ones get one number.
 class FrameNumbers {
  public:
   FrameNumbers(const HeapProfile& profile, Detail detail, std::vector<Frame>* frames)
@@ -38,7 +38,7 @@ class FrameNumbers {
     return at->second;
   }
 
-  // Those of a location, outermost first.
+  // Returns the frames of a location, outermost first.
   std::vector<uint32_t> Of(const Location& location) {
     if (location.lines.empty()) {
       return {
@@ -72,7 +72,7 @@ struct HashFrames {
   }
 };
 
-// Finds stacks by their frames, which are kept once.
+// Finds stacks by their frames, which are stored once.
 class StackNumbers {
  public:
   explicit StackNumbers(std::vector<Stack>* stacks)
@@ -148,7 +148,7 @@ class Maker {
   Stacks result_;
   FrameNumbers frame_numbers_;
   StackNumbers stack_numbers_;
-  std::vector<std::vector<uint32_t>> frames_of_;  // by location; empty: not met yet
+  std::vector<std::vector<uint32_t>> frames_of_;  // by location; empty: not computed yet
 };
 
 }  // namespace

@@ -1,4 +1,5 @@
-// Stacks of named frames with whole numbers of blocks and bytes: what most exports are made from.
+// Stacks of named frames with integer numbers of blocks and bytes.  Most exports are made from
+// them.
 //
 // Plain values and functions of their arguments; nothing here fails.
 #ifndef ALLOMON_TOOLS_HEAP_NAMED_STACKS_H_
@@ -15,8 +16,8 @@
 namespace allomon::interchange {
 
 struct Frame {
-  std::string name;         // as people read it; never empty
-  std::string file;         // of the source; empty: not known
+  std::string name;         // in the form for people; never empty
+  std::string file;         // source file; empty: not known
   uint32_t start_line = 0;  // of the function; 0: not known
   uint32_t line = 0;        // of the call, with Detail::kLines; 0: not known
   uint32_t mapping = heap::kNone;
@@ -27,12 +28,12 @@ struct Counts {
   int64_t blocks = 0;
   int64_t bytes = 0;
 
-  void Add(const Counts& other);  // stays at INT64_MAX instead of overflowing
+  void Add(const Counts& other);  // stops at INT64_MAX instead of overflowing
 };
 using AllCounts = std::array<Counts, heap::kMetrics>;  // by heap::Metric
 
 struct Stack {
-  std::vector<uint32_t> frames;  // of Stacks::frames, outermost first; at least one
+  std::vector<uint32_t> frames;  // indices in Stacks::frames, outermost first; at least one
   AllCounts counts;
 
   const Counts& operator[](heap::Metric metric) const {
@@ -49,19 +50,19 @@ struct Stacks {
   const Counts& Total(heap::Metric metric) const { return totals[static_cast<size_t>(metric)]; }
 };
 
-// kFunctions: calls from different lines of a function are one frame.
+// With kFunctions, calls from different lines of a function are one frame.
 enum class Detail { kFunctions, kLines };
 
-// Samples of one stack become one, whatever their size, thread and labels.  A sample without a
-// stack has the frame kNoStack; a location without a name, one by its file and address.
+// Merges the samples of each stack, whatever their size, thread and labels.  A sample without a
+// stack has the frame kNoStack.  A location without a name gets one from its file and address.
 Stacks StacksOf(const heap::HeapProfile& profile, Detail detail);
 inline constexpr char kNoStack[] = "(no stack)";
 
-// What people call a location without a name: "libc.so.6+0x1234", or its address.
+// Returns the name that people see for an unnamed location: "libc.so.6+0x1234", or its address.
 std::string UnnamedLocation(const heap::HeapProfile& profile, const heap::Location& location);
 
-// Makes whole numbers of amounts, each within 1 of it, so that their sum is the amounts' sum,
-// rounded.  Amounts below 0, and what is no number, count 0.
+// Rounds amounts to integers, each within 1 of its amount, so that their sum is the rounded sum of
+// the amounts.  Negative amounts and NaN count as 0.
 class Rounding {
  public:
   int64_t Round(double amount);

@@ -1,4 +1,4 @@
-// Numbers for pairs of numbers: frames by name and line, nodes of a tree by parent and frame.
+// Maps pairs of numbers to numbers: frames by name and line, nodes of a tree by parent and frame.
 #ifndef ALLOMON_TOOLS_HEAP_PAIR_TABLE_H_
 #define ALLOMON_TOOLS_HEAP_PAIR_TABLE_H_
 
@@ -9,13 +9,13 @@
 
 namespace allomon::heap {
 
-// A hash table of open addressing: two to four times faster here than std::unordered_map, since
-// millions of frames ask for pairs that are mostly there.
+// A hash table with open addressing.  It is two to four times faster here than std::unordered_map,
+// because millions of frames look up pairs that mostly exist.
 class PairTable {
  public:
   PairTable() : slots_(kLeastSlots) {}
 
-  // The number of the pair; `number` from now on if it has none yet.
+  // Returns the number of the pair.  A new pair gets `number`.
   uint32_t FindOrAdd(uint32_t first, uint32_t second, uint32_t number) {
     if (2 * used_ >= slots_.size()) Grow();
     Slot& slot = Find(Key(first, second));

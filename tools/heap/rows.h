@@ -1,7 +1,7 @@
-// Sums by function, by line, and along call stacks.
+// Sums amounts by function, by line, and along call stacks.
 //
-// A Value is what is summed: default constructed it is nothing, Add() adds another.  `values` has
-// one for each of Stacks::stacks.
+// A Value is the type of the sums: a default constructed one is zero, and Add() adds another one.
+// `values` has one element for each of Stacks::stacks.
 #ifndef ALLOMON_TOOLS_HEAP_ROWS_H_
 #define ALLOMON_TOOLS_HEAP_ROWS_H_
 
@@ -16,16 +16,17 @@ namespace allomon::heap {
 
 template <typename Value>
 struct Row {
-  uint32_t frame = 0;           // one of Stacks::frames with the row's name (and line)
-  Value self;                   // charged to it
-  Value total;                  // charged to it and to what it called; recursion counts once
-  uint32_t best_stack = kNone;  // of those charged to it, the index of the heaviest in `stacks`
+  uint32_t frame = 0;           // one frame in Stacks::frames with the row's name (and line)
+  Value self;                   // charged to the row itself
+  Value total;                  // charged to the row and to its callees; recursion counts once
+  uint32_t best_stack = kNone;  // index in `stacks` of the heaviest stack that is charged to the
+                                // row
   double best_weight = 0;
 };
 
 enum class RowKey { kFunction, kLine };
 
-// One row for each function (or line) of any stack, by its number.
+// Returns one row for each function (or line) in any stack, in the order of their numbers.
 template <typename Value, typename Weight>
 std::vector<Row<Value>> RowsOf(const Stacks& stacks, const std::vector<Value>& values, RowKey key,
                                const Weight& weight) {
@@ -57,21 +58,23 @@ std::vector<Row<Value>> RowsOf(const Stacks& stacks, const std::vector<Value>& v
 
 enum class Direction { kCallees, kCallers };
 
-// Sums along stacks.  Node 0 is the root, with the sum of all; a node comes behind its parent.
+// Sums along stacks.  Node 0 is the root, with the sum of all.  Parents come before their children.
 template <typename Value>
 struct Tree {
   struct Node {
     uint32_t parent = 0;
-    uint32_t frame = 0;  // of Stacks::frames; nodes are by name, and have the first line met
-    uint32_t depth = 0;  // of the root: 0
-    Value self;          // of stacks that end here
+    uint32_t frame = 0;  // index in Stacks::frames; nodes are by name, and have the first line
+                         // found
+    uint32_t depth = 0;  // 0 for the root
+    Value self;          // sum of the stacks that end here
     Value total;
   };
   std::vector<Node> nodes;
 };
 
 // kCallees: from the outermost frame to the one that is charged.  kCallers: from the one that is
-// charged outwards.  Beyond kMostNodes, which only a hostile profile has, stacks are cut.
+// charged to its callers.  Stacks are cut when a tree has kMostNodes, which only a hostile profile
+// reaches.
 inline constexpr size_t kMostNodes = size_t{1} << 22;
 
 template <typename Value>

@@ -6,7 +6,8 @@
 namespace allomon::heap {
 
 absl::Status Patterns::Add(std::string_view expression) {
-  // A match of mlprof's begins at the start of the text.
+  // The prefix ".*" allows a match anywhere, because mlprof's matches begin at the start of the
+  // text.
   auto pattern = mlprof::Regexp::Compile(".*(" + std::string(expression) + ")");
   if (!pattern) {
     return absl::InvalidArgumentError("\"" + std::string(expression) +

@@ -1,4 +1,4 @@
-// Which stacks and frames of a profile are looked at.
+// Selects stacks and frames of a profile.
 #ifndef ALLOMON_TOOLS_HEAP_SELECTION_H_
 #define ALLOMON_TOOLS_HEAP_SELECTION_H_
 
@@ -17,7 +17,7 @@ namespace allomon::heap {
 // product of the lengths of text and expression; nothing recurses.
 class Patterns {
  public:
-  // Fails with one line if `expression` is none, or is too large.
+  // Fails with one line if `expression` is invalid or too large.
   absl::Status Add(std::string_view expression);
 
   bool empty() const { return patterns_.empty(); }
@@ -27,13 +27,13 @@ class Patterns {
   std::vector<mlprof::Regexp> patterns_;
 };
 
-// Expressions match a function's name or its file.
+// Options that select stacks and frames.  Expressions match a function's name or its file.
 struct Selection {
-  LabelSelection labels;  // only samples with such labels
-  Patterns focus;         // only stacks with a frame that matches; none: all
-  Patterns ignore;        // not the stacks with such a frame
-  Patterns exclude;       // such frames are left out of all stacks
-  bool wrappers = false;  // amounts stay with functions that only pass memory on
+  LabelSelection labels;  // keeps only samples with such labels
+  Patterns focus;         // keeps only stacks with a frame that matches; empty: all
+  Patterns ignore;        // drops stacks with a frame that matches
+  Patterns exclude;       // drops frames that match from all stacks
+  bool wrappers = false;  // true: amounts stay with functions that only pass memory on
 };
 
 }  // namespace allomon::heap

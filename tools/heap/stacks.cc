@@ -12,7 +12,7 @@
 namespace allomon::heap {
 namespace {
 
-// Allocators' own functions, which others' profiles begin with.
+// Functions of allocators, with which stacks of other tools' profiles begin.
 constexpr char kAllocators[] =
     "malloc,calloc,realloc,memalign,aligned_alloc,posix_memalign,valloc,pvalloc,__libc_malloc,"
     "__libc_calloc,__libc_realloc,je_*,prof_backtrace_impl,tc_*alloc*,tc_new*,tcmalloc::*,mi_*,"
@@ -26,7 +26,7 @@ std::string Hex(uint64_t value) {
 
 std::string BaseName(const std::string& path) { return path.substr(path.rfind('/') + 1); }
 
-// What functions of a table's numbers are called.
+// Assigns names to the functions and addresses of a profile.
 class NameTable {
  public:
   NameTable(const HeapProfile& profile, Stacks* stacks) : profile_(profile), stacks_(*stacks) {
@@ -40,7 +40,7 @@ class NameTable {
     return name;
   }
 
-  // A frame that has an address at most.
+  // Returns the name of a frame without functions: by its address, if it has one.
   uint32_t OfAddress(const Location& location) {
     if (location.address == 0) return Unknown();
     if (location.mapping >= profile_.mappings.size()) return Intern(Hex(location.address), "", 0);
@@ -66,11 +66,11 @@ class NameTable {
 
   const HeapProfile& profile_;
   Stacks& stacks_;
-  std::vector<uint32_t> of_function_;  // kNone: not asked for yet
+  std::vector<uint32_t> of_function_;  // kNone: not computed yet
   std::unordered_map<std::string, uint32_t> numbers_;
 };
 
-// Answers for names, each asked once.
+// Caches an answer for each name, so that each is computed once.
 class NameAnswers {
  public:
   template <typename Ask>
@@ -114,7 +114,7 @@ class Builder {
     return frame;
   }
 
-  // Each location's frames, once for all stacks.
+  // Computes each location's frames, once for all stacks.
   void ExpandLocations() {
     for (const Location& location : profile_.locations) {
       const size_t begin = expanded_.size();
@@ -173,7 +173,8 @@ class Builder {
     for (size_t i = span.begin; i < span.end && HasRoom(begin); ++i) AddFrame(expanded_[i], begin);
   }
 
-  // The frame of a stack that is charged.  `interpreted` is the first of an interpreted function.
+  // Returns the place of a stack's charged frame.  `interpreted` is the place of the first frame of
+  // an interpreted function.
   uint64_t Charged(const Stack& stack, uint64_t interpreted) {
     if (!selection_.wrappers && interpreted < stack.end) return interpreted;
     for (uint64_t i = stack.begin; i < stack.end; ++i) {
@@ -207,7 +208,7 @@ class Builder {
   const Wrappers wrappers_;
   PairTable frame_numbers_;  // (name, line)
   std::vector<uint32_t> expanded_;
-  std::vector<Span> spans_;        // of expanded_, by location
+  std::vector<Span> spans_;        // ranges in expanded_, by location
   std::vector<bool> interpreted_;  // by location
   uint32_t unknown_ = 0;
   NameAnswers focus_, ignore_, exclude_, is_wrapper_;

@@ -1,8 +1,8 @@
-// The call stacks of a profile as views read them: frames by name and line, inlined ones each by
-// itself, without those that a selection leaves out.
+// The call stacks of a profile as views read them.  Frames are identified by name and line, each
+// inlined call is a frame, and frames that a selection drops are left out.
 //
-// A plain value that owns its texts.  Stacks of a hostile profile are cut where they would take
-// more memory than kMostCells.
+// A plain value that owns its texts.  Stacks of a hostile profile are cut before they take more
+// memory than kMostCells.
 #ifndef ALLOMON_TOOLS_HEAP_STACKS_H_
 #define ALLOMON_TOOLS_HEAP_STACKS_H_
 
@@ -16,9 +16,9 @@
 
 namespace allomon::heap {
 
-// A function: all of one name and file are one, whatever their addresses.
+// The name of a function.  Functions with the same name and file are one, whatever their addresses.
 struct Name {
-  std::string text;  // "<unknown>" for an empty stack; "module+0x1234" where no name is known
+  std::string text;  // "<unknown>" for an empty stack; "module+0x1234" if no name is known
   std::string file;  // empty: not known
   uint32_t start_line = 0;
 };
@@ -29,9 +29,9 @@ struct Frame {
 };
 
 struct Stack {
-  uint32_t sample = 0;  // of HeapProfile::samples
-  uint64_t begin = 0;   // of Stacks::cells; innermost first
-  uint64_t end = 0;     // above `begin`
+  uint32_t sample = 0;  // index in HeapProfile::samples
+  uint64_t begin = 0;   // index in Stacks::cells; innermost first
+  uint64_t end = 0;     // larger than `begin`
 };
 
 struct Stacks {
@@ -40,17 +40,18 @@ struct Stacks {
 
   std::vector<Name> names;
   std::vector<Frame> frames;    // distinct
-  std::vector<uint32_t> cells;  // of `frames`
-  std::vector<Stack> stacks;    // of the samples that the selection keeps, in their order
+  std::vector<uint32_t> cells;  // indices in `frames`
+  std::vector<Stack> stacks;    // stacks of the samples that the selection keeps, in their order
   bool cut = false;
 
   const Name& NameOf(uint32_t frame) const { return names[frames[frame].name]; }
 };
 
-// Each stack begins with the frame that its blocks are charged to.  That is the innermost
-// interpreted function, since what it called belongs to its interpreter; else the innermost
-// function that is no wrapper (tracker/names/wrappers.h), unless all are.  Numbers out of range in
-// the profile are taken for unknown frames.
+// Returns stacks that begin with the frame to which their blocks are charged.  That is the
+// innermost interpreted function, because its callees belong to the interpreter.  A stack without
+// such a function begins with the innermost function that is not a wrapper
+// (tracker/names/wrappers.h), or with the innermost one if all are wrappers.  Indices that are out
+// of range in the profile count as unknown frames.
 Stacks StacksOf(const HeapProfile& profile, const Selection& selection);
 
 }  // namespace allomon::heap
