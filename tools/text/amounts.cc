@@ -21,8 +21,7 @@ std::string Bytes(MlmonInt value) {
   constexpr size_t kLast = sizeof kUnits / sizeof kUnits[0] - 1;
   double scaled = static_cast<double>(value);
   size_t unit = 0;
-  // The value is rounded first: 1023.95 would otherwise be shown as 1024.0 of a unit that ends at
-  // 1024.
+  // Rounds the value first: 1023.95 would otherwise be shown as 1024.0 of a unit that ends at 1024.
   while (unit < kLast &&
          (scaled >= (unit == 0 ? 1024 : 1023.95) || scaled <= (unit == 0 ? -1024 : -1023.95))) {
     scaled /= 1024;

@@ -9,7 +9,7 @@ constexpr char kDigits[] = "0123456789abcdef";
 
 bool IsSpecial(unsigned char c) { return c == ';' || c == '\\' || c < ' ' || c == 0x7f; }
 
-// The value of a digit, 16 or more if it is none.
+// Returns the value of a digit; 16 or more if the character is not a digit.
 size_t Digit(char c) { return std::string_view(kDigits).find(c); }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// Names in collapsed text, where a semicolon ends a frame and a newline the stack.
+// Escapes names for collapsed text, in which a semicolon ends a frame and a newline the stack.
 #ifndef ALLOMON_TOOLS_TEXT_COLLAPSED_NAMES_H_
 #define ALLOMON_TOOLS_TEXT_COLLAPSED_NAMES_H_
 
@@ -7,10 +7,10 @@
 
 namespace allomon::interchange {
 
-// Semicolons, control characters and backslashes become \x3b and so on.
+// Replaces semicolons, control characters and backslashes by \x3b and so on.
 std::string EscapedFrame(std::string_view name);
 
-// The name that EscapedFrame() was given.  Any other text stays as it is.
+// Returns the name that EscapedFrame() was given.  Returns any other text unchanged.
 std::string UnescapedFrame(std::string_view text);
 
 }  // namespace allomon::interchange

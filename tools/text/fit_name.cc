@@ -22,7 +22,7 @@ class Reader {
  public:
   explicit Reader(std::string_view name) : name_(name) {}
 
-  // Empty if brackets do not pair, or a part of the name is empty.
+  // Returns an empty text if brackets do not pair, or if a part of the name is empty.
   std::string Run() {
     while (place_ < name_.size() && depth_ >= 0) Step();
     const bool whole = depth_ == 0 && !read_.empty() && read_.front() != ':' && !EndsInColon();
@@ -56,18 +56,19 @@ class Reader {
     ++place_;
   }
 
-  // Reads a character outside of brackets.
+  // Reads a character that is outside of brackets.
   void Read(char next) {
     if (next == '{') ++braces_;
     if (next == '}') --braces_;
-    // What is inside of a function goes on behind its parameters, and what qualifies these.
+    // The name of a function's local entity continues after the parameters and qualifiers of the
+    // function.
     if (has_parameters_ && StartsAt(name_, place_, "::")) has_parameters_ = false;
     if (has_parameters_) return;
-    if (next == ' ' && braces_ == 0) return read_.clear();  // that was what is returned
+    if (next == ' ' && braces_ == 0) return read_.clear();  // the return type ends here
     read_ += next;
   }
 
-  // The operator's symbols are no brackets, and the blank of `operator new` ends nothing.
+  // The operator's symbols are not brackets, and the blank of `operator new` does not end the name.
   bool IsOperator() const {
     if (depth_ != 0 || has_parameters_ || !StartsAt(name_, place_, kOperator)) return false;
     const size_t behind = place_ + kOperator.size();
@@ -100,7 +101,7 @@ class Reader {
   std::string read_;
 };
 
-// The places where the parts of a qualified name begin.
+// Returns the places where the parts of a qualified name begin.
 std::vector<size_t> PartsOf(const std::string& qualified) {
   std::vector<size_t> parts = {0};
   for (size_t at = 0; (at = qualified.find("::", at)) != std::string::npos;) {
@@ -109,10 +110,10 @@ std::vector<size_t> PartsOf(const std::string& qualified) {
   return parts;
 }
 
-// The part with which class and function begin.
+// Returns the index of the part at which class and function begin.
 size_t ClassPart(const std::string& qualified, const std::vector<size_t>& parts) {
   size_t part = parts.size() - 1;
-  // A lambda's operator() says nothing; the function around it does.
+  // A lambda's operator() tells nothing to a reader, so the function around it is included.
   while (part > 0 && (qualified[parts[part]] == '{' ||
                       (part + 1 == parts.size() && qualified[parts[part - 1]] == '{'))) {
     --part;
@@ -130,7 +131,8 @@ std::string LastPart(const std::string& qualified) {
   return qualified.substr(PartsOf(qualified).back());
 }
 
-// `<Type as Trait>::function`, with and without the modules.  Empty if neither fits.
+// Returns `<Type as Trait>::function`, with the modules if they fit, or else without.  Empty if
+// neither fits.
 std::string FitRustName(const RustName& name, int columns) {
   std::string type = QualifiedOr(name.type);
   std::string trait = QualifiedOr(name.trait);

@@ -1,4 +1,4 @@
-// What is left of a function's name where room lacks.
+// Shortens a function's name to the available columns.
 #ifndef ALLOMON_TOOLS_TEXT_FIT_NAME_H_
 #define ALLOMON_TOOLS_TEXT_FIT_NAME_H_
 
@@ -8,19 +8,21 @@
 
 namespace allomon::report {
 
-// Of a C++ name, what names the function: "std::vector::emplace_back" of
-// "void std::vector<int>::emplace_back<int>(int&&) const".  Without template arguments, parameters,
-// what is returned, and anonymous namespaces.  Empty if the brackets do not pair, or the name is
-// built otherwise, as those of other languages may be.
+// Returns the part of a C++ name that identifies the function: "std::vector::emplace_back" for
+// "void std::vector<int>::emplace_back<int>(int&&) const".  Drops template arguments, parameters,
+// the return type, and anonymous namespaces.  Empty if the brackets do not pair, or if the name has
+// another form, as in other languages.
 std::string QualifiedName(const std::string& name);
 
-// What a person needs of a name: "vector::emplace_back", class and function.  Of a lambda, the
-// function that it is in, too.  The name itself where QualifiedName() is empty.
+// Returns the part of a name that a person needs: "vector::emplace_back", class and function.  For
+// a lambda, includes the function that contains it.  If QualifiedName() is empty, returns the name
+// itself.
 std::string ClassAndFunction(const std::string& name);
 
-// A printable name in at most `columns` columns: all of it, its qualified name, or that without the
-// outer namespaces, which a mark stands for.  If class and function do not fit, their end; if the
-// function does not fit either, its beginning.
+// Returns a printable name in at most `columns` columns.  It is the first of these that fits: the
+// whole name, its qualified name, or that with a mark in place of the outer namespaces.  If class
+// and function do not fit, it is their end; if the function alone does not fit, it is the
+// function's beginning.
 std::string FitName(const std::string& name, int columns, Charset charset);
 
 }  // namespace allomon::report

@@ -110,7 +110,7 @@ class Layout {
   void Cut(size_t column, int least, int* excess) {
     const int cut = std::clamp(*excess, 0, std::max(0, widths_[column] - least));
     if (cut == 0) return;
-    // All bars of the column stay in proportion.
+    // Scales all bars of the column alike, so that they stay in proportion.
     int& full_bar = grid_.columns[column].full_bar;
     full_bar = full_bar * (widths_[column] - cut) / widths_[column];
     widths_[column] -= cut;
@@ -133,7 +133,8 @@ bool IsOfWord(char c) {
          isalnum(static_cast<unsigned char>(c)) != 0;
 }
 
-// What tells the texts apart: each without the words at its beginning and its end that all have.
+// Returns the part of each text by which it differs: without the words at its beginning and its end
+// that all texts share.
 std::vector<std::string> Differences(const std::vector<std::string>& texts) {
   size_t same_begin = texts[0].size();
   size_t same_end = same_begin;
@@ -156,7 +157,7 @@ std::vector<std::string> Differences(const std::vector<std::string>& texts) {
   return differences;
 }
 
-// The texts of a column in at most so many columns of the terminal, by what they were.
+// Cuts the texts of a column to a number of columns, and caches the results by original text.
 class CutTexts {
  public:
   CutTexts(const Column& column, std::set<std::string> texts, int columns, Charset charset)
@@ -212,7 +213,7 @@ class Formatter {
  private:
   std::string Line(const std::vector<Cell>& row) const {
     std::string line;
-    size_t end = 0;  // behind the last visible cell
+    size_t end = 0;  // after the last visible cell
     for (size_t i = 0; i < row.size(); ++i) {
       if (i > 0) line.append(kGap, ' ');
       const std::string text = TextOf(row[i], i);

@@ -1,4 +1,4 @@
-// A table of cells for a terminal of some width.
+// Formats a table of cells for a terminal of some width.
 #ifndef ALLOMON_TOOLS_TEXT_GRID_H_
 #define ALLOMON_TOOLS_TEXT_GRID_H_
 
@@ -11,39 +11,40 @@ namespace allomon::report {
 
 enum class Paint { kPlain, kBold, kDim, kHot, kWarm, kShrunk };
 
-// The text in colour, by the sequences of ECMA-48 (SGR).  Unchanged if not `colored`.
+// Returns the text in colour, by the sequences of ECMA-48 (SGR); unchanged if not `colored`.
 std::string Painted(const std::string& text, Paint paint, bool colored);
 
 struct Column {
-  // Numbers are justified right, texts and bars left.  Only texts are cut.
+  // Numbers are right-justified, texts and bars left-justified.  Only texts are cut.
   enum class Kind { kNumber, kText, kBar };
   std::string head;
   Kind kind = Kind::kNumber;
-  int drop_rank = 0;  // the column of the highest rank is dropped first if room lacks; 0: never
+  int drop_rank = 0;  // the column of the highest rank is dropped first when the grid is too wide;
+                      // 0: never
   int least = 0;      // a text or a bar is cut to that many columns before others are dropped
-  // How a text is cut to so many columns.
+  // Cuts a text to a number of columns.
   std::string (*cut)(const std::string& text, int columns, Charset charset) = CutToEnd;
-  // Different texts that are cut to the same one get behind it what they differ in.
+  // If different texts are cut to the same one, the part by which they differ is appended.
   bool keeps_apart = false;
-  int full_bar = 0;  // the columns of a bar that stands for all
+  int full_bar = 0;  // the columns of a bar of 100 %
 };
 
 struct Cell {
-  std::string text;  // printable; none in a bar
+  std::string text;  // printable; empty for a bar
   Paint paint = Paint::kPlain;
-  double own = 0;  // of a bar: the shares of Bar()
+  double own = 0;  // for a bar: the shares of Bar()
   double with_callees = 0;
 };
 
 struct Grid {
   std::vector<Column> columns;
-  std::vector<std::vector<Cell>> rows;  // each has as many cells as there are columns
+  std::vector<std::vector<Cell>> rows;  // each has as many cells as the grid has columns
 };
 
 // Formats lines of at most `width` columns of a terminal (0: as wide as needed), without blanks at
-// their ends.  The heads come first.  Where room lacks, the texts that could be dropped are cut,
-// then bars, then the other texts; columns are dropped only if that is not enough.  If `width` is
-// below some 20, lines are longer than `width`.
+// their ends.  The heads come first.  If the grid is too wide, droppable texts are cut, then bars,
+// then the other texts; columns are dropped only if that is not enough.  If `width` is below about
+// 20, lines are longer than `width`.
 std::string FormatGrid(Grid grid, int width, Charset charset, bool colored);
 
 }  // namespace allomon::report

@@ -16,7 +16,7 @@ bool StartsWithIgnoringCase(std::string_view text, std::string_view word) {
   return text.size() >= word.size() && strncasecmp(text.data(), word.data(), word.size()) == 0;
 }
 
-// Moves the digits at the start of `text` to `out`.  False if there are none.
+// Moves the digits at the start of `text` to `out`.  False if `text` does not begin with a digit.
 bool TakeDigits(std::string_view* text, std::string* out) {
   const size_t before = text->size();
   while (!text->empty() && '0' <= text->front() && text->front() <= '9') {
@@ -41,7 +41,7 @@ void TakeExponent(std::string_view text, std::string* out) {
   if (TakeDigits(&text, &exponent)) out->append(exponent);
 }
 
-// The number in C's notation.  Empty if `text` holds no number.
+// Returns the number in C's notation; empty if `text` contains no number.
 std::string CNumber(std::string_view text) {
   std::string number = "0";
   const bool whole = TakeDigits(&text, &number);

@@ -17,8 +17,8 @@ std::string FormatFixed(double value, int digits);
 std::string FormatCommas(__int128 value);
 
 // Reads a real number from the start of `text`: blanks, a sign (+, -, ~), then `inf`, `nan`, or
-// digits with an optional fraction and exponent.  The rest of `text` is ignored.  False if there is
-// no number.
+// digits with an optional fraction and exponent.  Ignores the rest of `text`.  False if `text` does
+// not begin with a number.
 bool ScanReal(std::string_view text, double* value);
 
 }  // namespace allomon::mlprof

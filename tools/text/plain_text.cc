@@ -22,7 +22,7 @@ void AppendHex(const char* format, unsigned value, std::string* out) {
   out->append(text);
 }
 
-// Two digits mean a byte or a Latin-1 character, four or more a code point.
+// Uses two digits for a byte or a Latin-1 character, and four or more for a code point.
 void AppendEscape(char32_t value, std::string* out) {
   AppendHex(value < 0x100 ? "\\x%02x" : "\\u%04x", value, out);
 }

@@ -30,17 +30,18 @@ namespace allomon::mlprof {
 // and expression, memory that of the expression, nothing recurses.
 class Regexp {
  public:
-  // Larger expressions, for example by large repetition counts, and deeper ones are refused.
+  // Limits: larger expressions, for example by large repetition counts, and deeper ones are
+  // refused.
   static constexpr size_t kMaxInstructions = 10000;
   static constexpr int kMaxDepth = 500;
 
-  // No value if `pattern` is not an expression.
+  // Returns nullopt if `pattern` is not an expression.
   static std::optional<Regexp> Compile(std::string_view pattern);
 
   // Thread safe.
   bool MatchesPrefix(std::string_view text) const;
 
-  // A program for a machine that follows all paths through it at the same time.
+  // An instruction of a program for a machine that follows all paths through it at the same time.
   struct Instruction {
     enum class Op : uint8_t {
       kSet,    // consume a byte of `set`

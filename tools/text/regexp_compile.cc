@@ -78,7 +78,7 @@ Program OneOrMore(Program piece) {
   return piece;
 }
 
-// The piece at most `times` times: after each copy the rest is optional.
+// Matches the piece at most `times` times: after each copy the rest is optional.
 Program UpTo(const Program& piece, size_t times) {
   Program program;
   for (size_t left = times; left > 0; --left) {
@@ -115,8 +115,8 @@ ByteSet Members(const CharacterClass& character_class) {
   return set;
 }
 
-// Parses by recursive descent.  Each function consumes what it recognizes.  It returns false if the
-// text is no expression, or one that is too large.
+// Parses by recursive descent.  Each function consumes the text that it recognizes.  It returns
+// false if the text is not an expression, or is too large.
 class Parser {
  public:
   explicit Parser(std::string_view pattern) : rest_(pattern) {}
@@ -184,7 +184,7 @@ class Parser {
     return Fits(program->size());
   }
 
-  // Parses what follows `{`: n}, n,} or n,m}.
+  // Parses the rest of a bound after `{`: n}, n,} or n,m}.
   bool Bound(Program* program) {
     size_t least = 0;
     if (!Number(&least)) return false;
@@ -195,7 +195,7 @@ class Parser {
     return Number(&most) && Accept("}") && least <= most && Repeat(least, most, program);
   }
 
-  // Numbers past the limit are all alike: too large.
+  // Treats all numbers above the limit alike: as too large.
   bool Number(size_t* number) {
     if (!AtDigit()) return false;
     *number = 0;
@@ -244,7 +244,7 @@ class Parser {
     return true;
   }
 
-  // Parses what follows `[`, up to and with the closing bracket.
+  // Parses the rest of a bracket expression after `[`, including the closing bracket.
   bool Bracket(Program* program) {
     const bool negated = Accept("^");
     ByteSet set;
@@ -267,7 +267,7 @@ class Parser {
       Take();
       return At(']');
     }
-    // A range is tried before a class: "[[-a]" is a range that begins with a bracket.
+    // Tries a range before a class: "[[-a]" is a range that begins with a bracket.
     if (rest_.size() >= 3 && rest_[1] == '-') {
       *set |= ByteRange(rest_[0], rest_[2]);
       rest_.remove_prefix(3);

@@ -47,7 +47,8 @@ class Matcher {
     return false;
   }
 
-  // Whether the instruction was visited in this step.  Without this, `()*` would loop for ever.
+  // True if the instruction was visited in this step.  Without this check, `()*` would loop
+  // forever.
   bool Seen(Place place) {
     uint32_t& seen = seen_[place.index * kPhases + place.phase];
     if (seen == step_) return true;

@@ -11,7 +11,7 @@ std::optional<RustName> ParseRustName(std::string_view name) {
   size_t as = 0;
   for (int depth = 1; end < name.size() && depth > 0; ++end) {
     if (name[end] == '<') ++depth;
-    if (name[end] == '>' && name[end - 1] != '-') --depth;  // the arrow of `fn() -> T` ends nothing
+    if (name[end] == '>' && name[end - 1] != '-') --depth;  // skips the arrow of `fn() -> T`
     if (depth == 1 && as == 0 && name.substr(end, kAs.size()) == kAs) as = end;
   }
   if (name[end - 1] != '>' || name.substr(end, 2) != "::") return std::nullopt;

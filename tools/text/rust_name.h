@@ -1,4 +1,4 @@
-// Names of Rust that begin with a type.
+// Parses names of Rust that begin with a type.
 #ifndef ALLOMON_TOOLS_TEXT_RUST_NAME_H_
 #define ALLOMON_TOOLS_TEXT_RUST_NAME_H_
 
@@ -14,7 +14,7 @@ struct RustName {
   std::string_view rest;
 };
 
-// Nothing if the name is built otherwise.  The parts lie in it.
+// Returns nullopt for a name of another form.  The parts are views of `name`.
 std::optional<RustName> ParseRustName(std::string_view name);
 
 }  // namespace allomon::report

@@ -21,8 +21,9 @@ bool StartsAt(std::string_view text, size_t place, std::string_view word) {
   return text.substr(place, word.size()) == word;
 }
 
-// The length of an operator's name at `place`: `operator<<`, `operator()`, the `operator` of
-// `operator new` and so on.  Its brackets enclose nothing.  0 if there is no operator.
+// Returns the length of an operator's name at `place`: `operator<<`, `operator()`, the `operator`
+// of `operator new` and so on.  Brackets within it are not brackets of the name.  0 if no operator
+// begins there.
 size_t OperatorBytes(std::string_view text, size_t place) {
   if (!StartsAt(text, place, kOperator)) return 0;
   if (place != 0 && text[place - 1] != ':' && text[place - 1] != ' ') return 0;
@@ -32,8 +33,8 @@ size_t OperatorBytes(std::string_view text, size_t place) {
   return (end == std::string_view::npos ? text.size() : end) - place;
 }
 
-// A name as texts with brackets between them: `f<`, `>(` and `)`, with the contents of its
-// outermost brackets.
+// A name split at its outermost brackets: the texts between them, such as `f<`, `>(` and `)`, and
+// their contents.
 struct Parts {
   std::vector<std::string> texts;  // one more than contents
   std::vector<std::string_view> contents;
@@ -54,12 +55,12 @@ enum class What { kFunction, kArgument };
 
 std::string ShortArgument(std::string_view argument);
 
-// Takes one name apart in one pass.
+// Splits one name in one pass.
 class Parser {
  public:
   Parser(std::string_view name, What what) : name_(name), has_name_(what == What::kArgument) {}
 
-  // Nothing if brackets do not pair.
+  // Returns nullopt if brackets do not pair.
   std::optional<Parts> Run() {
     CopyRustType();
     while (place_ < name_.size()) Step();
@@ -126,8 +127,8 @@ class Parser {
   const std::string_view name_;
   size_t place_ = 0;
   size_t depth_ = 0;
-  size_t open_ = 0;  // after the outermost bracket that is open
-  // The name was read, all of it or up to an operator's: blanks after that belong to it.
+  size_t open_ = 0;  // place after the outermost open bracket
+  // True once the name was read, completely or up to an operator's: later blanks belong to it.
   bool has_name_;
   Parts parts_ = {{""}, {}};
 };
@@ -138,7 +139,7 @@ std::string ShortArgument(std::string_view argument) {
   return parts ? parts->Short() : std::string(argument);
 }
 
-// `content` at the commas outside of its brackets.
+// Splits `content` at the commas outside of its brackets.
 std::vector<std::string_view> Arguments(std::string_view content) {
   std::vector<std::string_view> arguments;
   int depth = 0;
@@ -158,7 +159,7 @@ bool AreAllEqual(const std::vector<std::string_view>& texts) {
   return std::adjacent_find(texts.begin(), texts.end(), std::not_equal_to<>()) == texts.end();
 }
 
-// Whether different names have different texts.
+// True if different names have different texts.
 bool AreApart(const std::vector<std::string_view>& names, const std::vector<std::string>& texts) {
   std::map<std::string_view, std::string_view> names_by_text;
   for (size_t i = 0; i < names.size(); ++i) {
@@ -173,7 +174,7 @@ std::vector<std::string> Copies(const std::vector<std::string_view>& names) {
 
 std::vector<std::string> KeptApart(const std::vector<std::string_view>& names, What what);
 
-// The contents of one pair of brackets, of names that differ there.
+// Shortens the contents of one pair of brackets, in names that differ there.
 std::vector<std::string> ContentsApart(const std::vector<std::string_view>& contents) {
   std::vector<std::vector<std::string_view>> arguments;
   for (const std::string_view content : contents) arguments.push_back(Arguments(content));
@@ -196,7 +197,7 @@ std::vector<std::string> ContentsApart(const std::vector<std::string_view>& cont
   return texts;
 }
 
-// Short texts of names that differ; whole names where that is all that tells them apart.
+// Returns short texts of names that differ; whole names if shorter ones would be equal.
 std::vector<std::string> KeptApart(const std::vector<std::string_view>& names, What what) {
   std::vector<std::string> texts;
   std::vector<Parts> parts;

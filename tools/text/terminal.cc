@@ -16,7 +16,8 @@ std::string_view Variable(const char* name) {
   return value == nullptr ? "" : value;
 }
 
-// The locale of characters.  POSIX: the first of these variables that is set and not empty decides.
+// Returns the locale of characters.  POSIX: the first of these variables that is set and not empty
+// decides.
 std::string_view CharacterLocale() {
   for (const char* name : {"LC_ALL", "LC_CTYPE", "LANG"}) {
     if (!Variable(name).empty()) return Variable(name);

@@ -1,4 +1,4 @@
-// The place that a report is written to.
+// The terminal or file to which a report is written.
 #ifndef ALLOMON_TOOLS_TEXT_TERMINAL_H_
 #define ALLOMON_TOOLS_TEXT_TERMINAL_H_
 
@@ -9,20 +9,20 @@
 namespace allomon::report {
 
 struct Terminal {
-  bool is_terminal = false;   // whether standard output is a terminal
+  bool is_terminal = false;   // true if standard output is a terminal
   int columns = 0;            // 0: unknown
   int lines = 0;              // 0: unknown
-  bool color_wanted = false;  // whether --color=auto means colour
+  bool color_wanted = false;  // true if --color=auto means colour
   Charset charset = Charset::kUtf8;
-  bool shows_progress = false;  // whether standard error is a terminal too
+  bool shows_progress = false;  // true if standard error is a terminal, too
 };
 
-// Reads standard output, standard error and the environment: NO_COLOR (not empty: no colour,
-// no-color.org), TERM=dumb (no colour), LC_ALL, LC_CTYPE, LANG (the charset; if none is set:
-// ASCII).
+// Reads standard output, standard error and these variables: NO_COLOR (not empty: no colour,
+// no-color.org), TERM=dumb (no colour), LC_ALL, LC_CTYPE, LANG (the charset; ASCII if all are
+// unset).
 Terminal ThisTerminal();
 
-// A line on standard error.  The next line, or the destructor, wipes it out.
+// A line on standard error.  The next line, or the destructor, erases it.
 class Progress {
  public:
   explicit Progress(bool enabled) : enabled_(enabled) {}

@@ -29,7 +29,7 @@ bool IsIn(const Range (&ranges)[kSize], char32_t value) {
   });
 }
 
-// The length of a sequence by its first byte.  0 if no sequence begins with that byte.
+// Returns the length of a sequence by its first byte; 0 if no sequence begins with that byte.
 size_t LengthBytes(unsigned char first) {
   if (first < 0x80) return 1;
   if (0xc2 <= first && first <= 0xdf) return 2;

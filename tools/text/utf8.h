@@ -12,16 +12,16 @@ struct CodePoint {
   size_t length_bytes = 0;
 };
 
-// The first code point of `text`.  No value if `text` is empty or does not begin with well-formed
-// UTF-8 (RFC 3629: shortest forms only, no surrogates, nothing above U+10FFFF).
+// Returns the first code point of `text`; nullopt if `text` is empty or does not begin with
+// well-formed UTF-8 (RFC 3629: shortest forms only, no surrogates, nothing above U+10FFFF).
 std::optional<CodePoint> FirstCodePoint(std::string_view text);
 
-// The columns that a terminal gives a character: 2 for East Asian wide ones and emoji, 0 for
-// combining marks, otherwise 1.  The ranges (Unicode Standard Annex 11) are coarser than the
+// Returns the columns that a terminal gives a character: 2 for East Asian wide ones and emoji, 0
+// for combining marks, otherwise 1.  The ranges (Unicode Standard Annex 11) are coarser than the
 // standard's table: rare scripts may be off by one.
 int ColumnsOf(char32_t code_point);
 
-// The columns of well-formed text.  A byte that is not UTF-8 counts 1.
+// Returns the columns of well-formed text.  A byte that is not UTF-8 counts 1.
 int Columns(std::string_view text);
 
 }  // namespace allomon

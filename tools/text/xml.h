@@ -6,7 +6,7 @@
 
 namespace allomon {
 
-// `text` as the content of an element, or of an attribute between double quotes.  Control
+// Returns `text` as the content of an element, or of an attribute between double quotes.  Control
 // characters other than newlines and tabs, which XML cannot express, become question marks.
 std::string XmlEscaped(std::string_view text);
 
