@@ -12,7 +12,7 @@ namespace {
 
 using Members = std::vector<std::pair<const char*, std::string>>;  // values are formatted already
 
-// Whether the text needs no escapes, which is true of most names.
+// True if the text needs no escapes, as most names.
 bool IsPlain(const std::string& text) {
   return std::all_of(text.begin(), text.end(),
                      [](char c) { return ' ' <= c && c <= '~' && c != '"' && c != '\\'; });
@@ -62,7 +62,7 @@ const char* KindName(ProfileKind kind) {
 
 bool HasStack(const Profile& profile) { return profile.data.style == ProfileStyle::kStack; }
 
-// The numbers of a profile's row, in the order of JSON's keys and of CSV's columns.
+// Returns the numbers of a profile's row, in the order of JSON's keys and of CSV's columns.
 Members Numbers(const MlmonCount& count, bool has_stack) {
   Members numbers = {{"current", Digits(count.current)}};
   if (!has_stack) return numbers;

@@ -1,4 +1,4 @@
-// Reports that programs read.
+// Writes reports for programs.
 #ifndef ALLOMON_TOOLS_REPORT_FLAT_DATA_REPORT_H_
 #define ALLOMON_TOOLS_REPORT_FLAT_DATA_REPORT_H_
 
@@ -10,14 +10,14 @@
 
 namespace allomon::report {
 
-// Numbers are exact, in the profile's units, and may have up to 39 digits.  Text that is not UTF-8
-// is replaced (U+FFFD).  Characters that are not ASCII are escaped, so that the result can be shown
-// on any terminal.  Shows at most `rows` functions; 0: all.
+// Numbers are exact, in the profile's units, and may have up to 39 digits.  U+FFFD replaces text
+// that is not UTF-8.  Characters that are not ASCII are escaped, so that any terminal can show the
+// result.  Shows at most `rows` functions; 0: all.
 std::string ToJson(const Profile& profile, const std::vector<Function>& functions, size_t rows);
 std::string ToJson(const Pair& pair, const std::vector<Change>& changes, size_t rows);
 
-// Comma-separated values with a head (RFC 4180, but lines end as on this system).  Control
-// characters in names become \x1b and the like.
+// Writes comma-separated values with a head (RFC 4180, but lines end as on this system).  Control
+// characters in names become \x1b and so on.
 std::string ToCsv(const Profile& profile, const std::vector<Function>& functions, size_t rows);
 std::string ToCsv(const Pair& pair, const std::vector<Change>& changes, size_t rows);
 

@@ -37,7 +37,7 @@ bool InOrder(const Function& a, const Function& b, SortKey key) {
   return NameOrder(*a.name) < NameOrder(*b.name);
 }
 
-// The size of a growth, which is never below -kMost.
+// Returns the size of a growth, which is never below -kMost.
 MlmonInt Magnitude(MlmonInt growth) { return growth < 0 ? -growth : growth; }
 
 bool InOrder(const Change& a, const Change& b, SortKey key) {
@@ -48,7 +48,7 @@ bool InOrder(const Change& a, const Change& b, SortKey key) {
   return NameOrder(*a.name) < NameOrder(*b.name);
 }
 
-// Names of the C library and of the kernel's entry points, and main.
+// Names of the C library's and the kernel's entry points, and main.
 constexpr std::string_view kStarters[] = {"main",
                                           "_start",
                                           "__libc_start_main",

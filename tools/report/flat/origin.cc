@@ -20,13 +20,13 @@ bool StartsWithAny(std::string_view text, const std::string_view (&heads)[kSize]
                      [text](std::string_view head) { return StartsWith(text, head); });
 }
 
-// Shared objects by the beginning of their file's name.
+// Beginnings of the file names of shared objects that belong to a language runtime.
 constexpr std::string_view kRuntimeModules[] = {
     "libc.so",    "libm.so",      "libstdc++.so", "libgcc_s.so",  "libpthread.so", "libdl.so",
     "librt.so",   "libc++.so",    "libc++abi.so", "libsupc++.so", "ld-linux",      "[vdso]",
     "linux-vdso", "libresolv.so", "libutil.so",   "libatomic.so", "libanl.so"};
 
-// Qualified names, and the folders of the languages' own headers and sources.
+// Beginnings of qualified names, and the folders of the languages' own headers and sources.
 constexpr std::string_view kRuntimeNames[] = {"std::", "__gnu_cxx::", "operator new",
                                               "operator delete"};
 constexpr std::string_view kInstalled[] = {"/usr/include/", "/usr/local/include/", "/usr/src/",

@@ -8,13 +8,13 @@ namespace allomon::report {
 namespace {
 
 constexpr int kLeastPercent = 60;
-// A function that does something itself is rarely called from more places, and a wrapper from
+// A function that does work itself is rarely called from more places, and a wrapper rarely from
 // fewer.
 constexpr uint32_t kLeastCallers = 8;
 
 bool TakesMost(MlmonInt part, MlmonInt total) { return part / kLeastPercent >= total / 100; }
 
-// For a shell, and for fnmatch(3).
+// Quotes a name for a shell, and escapes it for fnmatch(3).
 std::string Quoted(std::string_view name) {
   std::string text = "'";
   for (const char c : name) {

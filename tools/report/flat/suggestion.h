@@ -1,4 +1,4 @@
-// Advice about a profile that says little.
+// Gives advice about a profile that tells little.
 #ifndef ALLOMON_TOOLS_REPORT_FLAT_SUGGESTION_H_
 #define ALLOMON_TOOLS_REPORT_FLAT_SUGGESTION_H_
 
@@ -8,8 +8,8 @@
 
 namespace allomon::report {
 
-// A line about a function that takes 60 % of the bytes or more, and was called for them from many
-// places: it may be a wrapper that is not known.  Empty if there is none.
+// Returns a line about a function that takes 60 % of the bytes or more, and was called for them
+// from many places: it may be an unknown wrapper.  Empty if the profile has no such function.
 std::string SuggestWrapper(const Profile& profile);
 
 }  // namespace allomon::report

@@ -16,8 +16,8 @@ namespace {
 constexpr double kHotPercent = 10;
 constexpr double kWarmPercent = 1;
 
-// The order in which columns are dropped where room lacks (Column::drop_rank), those of a larger
-// rank first.  The key is what rows are sorted by.
+// The order in which columns are dropped when the table is too wide (Column::drop_rank), the
+// largest rank first.  The key is the column by which rows are sorted.
 enum DropRank {
   kStays = 0,
   kDropKeyAmount,
@@ -28,12 +28,13 @@ enum DropRank {
   kDropBar
 };
 
-// Bars are short on a narrow terminal, and shorter where the names need it.
+// Returns the columns of bars, which are short on a narrow terminal.  They get shorter if the names
+// need room.
 int BarColumns(int width) { return width == 0 || width >= 120 ? 20 : 10; }
 constexpr int kLeastBar = 5;
 
-// Less of a name than this rarely tells a function from others; a file and a line of the position
-// mostly do.
+// The fewest columns of a name: less rarely tells functions apart, but a file and a line of the
+// position mostly do.
 constexpr int kLeastName = 24;
 constexpr int kLeastPlace = 14;
 
@@ -42,7 +43,8 @@ Paint PaintOf(double percent) {
   return percent >= kWarmPercent ? Paint::kWarm : Paint::kDim;
 }
 
-// The text in lines of the style's width.  A word that is longer than a line loses its beginning.
+// Splits the text into lines of the style's width.  A word that is longer than a line loses its
+// beginning.
 std::vector<std::string> Wrapped(const std::string& text, const TextStyle& style) {
   if (style.width == 0) return {text};
   std::vector<std::string> lines = {""};
@@ -61,7 +63,7 @@ std::vector<std::string> Wrapped(const std::string& text, const TextStyle& style
   return lines;
 }
 
-// The parts that both kinds of report have.
+// The parts that are common to both kinds of reports.
 class Writer {
  public:
   Writer(SortKey key, const TextStyle& style) : key_(key), style_(style) {}
@@ -96,7 +98,7 @@ class Writer {
   }
 
   // Adds the columns of names and positions.  Names get room for class and function before bars and
-  // other columns get any, up to half of the terminal.
+  // other columns do, up to half of the terminal.
   void AddTexts() {
     Column names = {"function", Column::Kind::kText, kStays, kLeastName};
     names.cut = FitName;
@@ -105,7 +107,7 @@ class Writer {
     grid_.columns.push_back({"where", Column::Kind::kText, kDropPlace, kLeastPlace});
   }
 
-  // Call these when all rows are there.
+  // Callers call these after all rows were added.
   void ShortenNames() {
     std::vector<std::string> names;
     for (const auto& row : grid_.rows) names.push_back(row.front().text);
@@ -168,7 +170,7 @@ class ProfileWriter : public Writer {
     return unused == 0 ? "" : Line(MoreText(unused) + " never called", Paint::kDim);
   }
 
-  // The measures that have columns: first the one by which the rows are sorted.
+  // Returns the measures that have columns, first the one by which the rows are sorted.
   std::vector<SortKey> MeasuresShown() const {
     if (!has_stack_) return {SortKey::kCurrent};
     if (key_ == SortKey::kStack) return {SortKey::kStack, SortKey::kCurrent};
@@ -213,8 +215,8 @@ class ProfileWriter : public Writer {
     grid_.rows.push_back(std::move(row));
   }
 
-  // Adds the line of the functions that are not shown.  It has no stack data: functions may have
-  // run inside each other, so their stack data cannot be added up.
+  // Adds the line for the functions that are not shown.  It has no stack data, because functions
+  // may call each other, so that their stack data cannot be added up.
   void AddRest() {
     const MlmonInt sum = SumFrom(functions_, shown_);
     std::vector<Cell> row = {{MoreText(functions_.size() - shown_), Paint::kDim}, {}};
@@ -232,7 +234,7 @@ class ProfileWriter : public Writer {
   const std::vector<Function>& functions_;
   const size_t shown_;
   const bool has_stack_;
-  const bool has_gc_;  // whether the profile has data of a collector; most programs have none
+  const bool has_gc_;  // true if the profile has data of a collector; most programs do not have one
   const double whole_;
 };
 
@@ -293,7 +295,7 @@ class DiffWriter : public Writer {
     return growth > 0 ? Paint::kHot : Paint::kShrunk;
   }
 
-  // A bar is solid for growth, light for shrinking.
+  // Returns a bar that is solid for growth and light for shrinking.
   Cell BarOf(const Change& change) const {
     const double share = largest_ == 0 ? 0 : Size(change) / largest_;
     const MlmonInt growth = change.Growth(key_);

@@ -1,4 +1,4 @@
-// Reports as text for a terminal.
+// Writes reports as text for a terminal.
 #ifndef ALLOMON_TOOLS_REPORT_FLAT_TEXT_REPORT_H_
 #define ALLOMON_TOOLS_REPORT_FLAT_TEXT_REPORT_H_
 
@@ -11,9 +11,9 @@
 namespace allomon::report {
 
 struct TextStyle {
-  size_t rows = 0;           // at most; 0: all
+  size_t rows = 0;           // the most rows shown; 0: all
   int width = 0;             // columns; 0: as many as needed
-  bool whole_names = false;  // nothing of a name is left out
+  bool whole_names = false;  // true: names are not shortened
   bool colored = false;
   Charset charset = Charset::kUtf8;
 };

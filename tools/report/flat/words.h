@@ -1,5 +1,5 @@
-// Phrases that text and picture share.  They may not be printable: names and paths are as they were
-// found.
+// Phrases that text and picture share.  They may not be printable, because they contain names and
+// paths unchanged.
 #ifndef ALLOMON_TOOLS_REPORT_FLAT_WORDS_H_
 #define ALLOMON_TOOLS_REPORT_FLAT_WORDS_H_
 
@@ -9,28 +9,29 @@
 
 namespace allomon::report {
 
-// "mlmon.out", or "mlmon.1.out and 2 more profiles".
+// Returns "mlmon.out", or "mlmon.1.out and 2 more profiles".
 std::string FilesText(const Profile& profile);
 
-// "mlmon.out: 81.1 MiB allocated (85,059,321 bytes)".
+// Returns "mlmon.out: 81.1 MiB allocated (85,059,321 bytes)".
 std::string SummaryText(const Profile& profile);
 
-// "functions by server, found beside the profile".
+// Returns "functions by server, found beside the profile".
 std::string ProgramText(const Profile& profile);
 
-// "note: server is not there any more: ...".
+// Returns "note: server is not there any more: ...".
 std::string NoteText(const std::string& note);
 
-// "file.cc:12", as compilers write it and editors open it, made of MLton's "file.cc: 12".
+// Returns "file.cc:12", as compilers write it and editors open it, for MLton's "file.cc: 12".
 std::string PlaceText(const SourceName& name);
 
-// "+12.3%"; from ten times on "x12.3"; "new"; "gone".
+// Returns "+12.3%"; from ten times on "x12.3"; "new"; "gone".
 std::string GrowthText(const Change& change, SortKey key);
 
-// The words for the count that `key` names: "itself", "with what it called", "by the collector".
+// Returns words for the count that `key` names: "itself", "with what it called", "by the
+// collector".
 const char* MeasureText(SortKey key);
 
-// "123 more functions", "1 more function".
+// Returns "123 more functions", "1 more function".
 std::string MoreText(size_t count);
 
 }  // namespace allomon::report
