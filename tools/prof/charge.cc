@@ -16,8 +16,8 @@ bool HasCodeOf(const Program& program, const MonRange& range) {
   return range.low - range.bias < program.code_high && range.high - range.bias > program.code_low;
 }
 
-// Whether the profile is of this program: by build id.  A profile without one is believed, if its
-// code lies within the program's.
+// Returns the program that the profile is of, by build id.  A profile without a build id is
+// accepted if its code lies within the program's.
 const Program* FindProgram(const std::vector<Program>& programs, const MonRange& range) {
   for (const Program& program : programs) {
     if (program.build_id == range.build_id && HasCodeOf(program, range)) return &program;
@@ -52,7 +52,7 @@ class Charger {
     return function.begin < range_.high - range_.bias && function.end > range_.low - range_.bias;
   }
 
-  // The function that the code of `function` is charged to; nullptr if none is known.
+  // Returns the function to which the code of `function` is charged; nullptr if it is not known.
   const Function* Answerable(const Function* function) const {
     while (!statics_ && function != nullptr && function->is_static) {
       function = function == program_.functions.data() ? nullptr : function - 1;
@@ -66,7 +66,7 @@ class Charger {
     return charges_->rows[it->second];
   }
 
-  // The function that holds `address`, or the first one behind it.
+  // Finds the function that contains `address`, or the first one after it.
   std::vector<Function>::const_iterator FirstEndingAbove(uint64_t address) const {
     return std::partition_point(program_.functions.begin(), program_.functions.end(),
                                 [address](const Function& f) { return f.end <= address; });
@@ -115,7 +115,8 @@ class Charger {
   std::map<const Function*, size_t> row_of_;
 };
 
-// Two ranges of one program may meet in the middle of a function.
+// Merges rows of one function, because two ranges of a program may meet in the middle of a
+// function.
 void MergeRows(std::vector<Row>* rows) {
   std::map<std::pair<const Program*, const Function*>, size_t> place;
   std::vector<Row> merged;

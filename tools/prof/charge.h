@@ -17,19 +17,20 @@ struct Row {
   const Function* function = nullptr;  // null: code without a symbol
   const Program* program = nullptr;
   double seconds = 0;
-  std::optional<uint64_t> calls;  // none: not compiled for profiling, or not called
+  std::optional<uint64_t> calls;  // nullopt: not compiled for profiling, or not called
 };
 
 struct Charges {
   std::vector<Row> rows;
-  double seconds = 0;        // in all rows
+  double seconds = 0;        // sum over all rows
   double other_seconds = 0;  // of the program, outside all ranges
   uint64_t calls = 0;
 };
 
-// The ticks of a cell that several functions share are divided by the bytes of each in it.  Without
-// `statics`, a static function is charged to the global one before it in the program.  `mon_file`
-// is for messages.  On failure returns false, and *error is one line.
+// Charges ticks and calls.  The ticks of a cell that several functions share are divided by the
+// bytes of each function in it.  Without `statics`, a static function is charged to the global one
+// before it in the program.  Messages name `mon_file`.  On failure returns false, and *error is one
+// line.
 bool Charge(const std::vector<MonRange>& ranges, const std::vector<Program>& programs, bool statics,
             const std::string& mon_file, Charges* charges, std::string* error);
 

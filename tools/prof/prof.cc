@@ -16,7 +16,7 @@ namespace {
 
 Result Failure(const std::string& error) { return {false, "", "prof: " + error + "\n"}; }
 
-// Behind `--` there are only programs.
+// Looks for an option before `--`; all arguments after it are programs.
 bool Has(const std::vector<std::string>& args, const char* option) {
   const auto end = std::find(args.begin(), args.end(), "--");
   return std::find(args.begin(), end, option) != end;

@@ -10,7 +10,7 @@ namespace allomon::prof {
 struct Result {
   bool success = false;
   std::string out;  // for standard output; empty on failure
-  std::string err;  // for standard error, of whole lines; warnings, and the -s summary
+  std::string err;  // for standard error, whole lines: warnings, and the -s summary
 };
 
 // Runs `prof` with these arguments, the command's name excluded.  README.md is the manual.

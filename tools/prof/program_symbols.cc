@@ -24,8 +24,8 @@ bool Fail(std::string what, std::string* error) {
   return false;
 }
 
-// Of several names for one address every run takes the same: a global one, then the one with the
-// longest extent, then the shortest name.
+// Ranks several names of one address, so that every run takes the same: a global one, then the one
+// with the longest extent, then the shortest name.
 auto NameRank(const Function& f) {
   return std::make_tuple(f.begin, f.is_static, UINT64_MAX - f.end, f.name.size(),
                          std::string_view(f.name));
@@ -41,7 +41,7 @@ void SortFunctions(uint64_t code_high, std::vector<Function>* functions) {
   for (size_t i = 0; i < functions->size(); ++i) {
     Function& f = (*functions)[i];
     const uint64_t next = i + 1 < functions->size() ? (*functions)[i + 1].begin : code_high;
-    // Functions in assembly have no sizes.
+    // Functions in assembly may have no sizes.
     if (f.end == f.begin || f.end > next) f.end = next;
     f.name = Demangled(f.name);
   }
@@ -53,8 +53,8 @@ std::string UnnamedAt(const std::string& path, uint64_t begin) {
   return path.substr(path.rfind('/') + 1) + offset;
 }
 
-// Adds what has no symbol by module and start, which ends what is named before it.  A symbol
-// without a size ends where its entry in the unwind table does.
+// Adds unnamed functions from the unwind table, named by module and start.  A named function before
+// one ends at its start.  A symbol without a size ends at the end of its entry in the unwind table.
 void AddUnnamed(const std::string& path, const std::vector<UnwindRange>& ranges,
                 std::vector<Function>* functions) {
   std::map<uint64_t, Function*> named;

@@ -18,9 +18,9 @@ struct Function {
 struct Program {
   std::string path;
   std::string build_id;   // in lower-case hexadecimal, or empty
-  uint64_t code_low = 0;  // the extent of its executable sections
+  uint64_t code_low = 0;  // range of the executable sections
   uint64_t code_high = 0;
-  // By begin, which is unique; a function ends where the next begins, at the latest.
+  // Sorted by begin, which is unique.  A function ends at the next one's begin at the latest.
   std::vector<Function> functions;
 };
 

@@ -88,7 +88,7 @@ std::string FormatTable(Charges charges, const Options& options) {
 
 namespace {
 
-// As many decimals as show one tick.
+// Returns the number of decimals that show one tick.
 int DecimalsOfTicks(const std::vector<MonRange>& ranges) {
   const uint32_t hz = ranges.empty() ? 1 : ranges[0].hz;
   return hz > 1000 ? 4 : hz > 100 ? 3 : 2;

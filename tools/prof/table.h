@@ -1,4 +1,4 @@
-// The report.
+// Formats the report.
 #ifndef ALLOMON_TOOLS_PROF_TABLE_H_
 #define ALLOMON_TOOLS_PROF_TABLE_H_
 
@@ -14,7 +14,7 @@ namespace allomon::prof {
 // without time and calls are shown only with -z.
 std::string FormatTable(Charges charges, const Options& options);
 
-// For -s: how the profile was taken.
+// Returns the text of -s: how the profile was taken.
 std::string FormatSummary(const std::vector<MonRange>& ranges, const Charges& charges,
                           const std::string& mon_file);
 
