@@ -16,8 +16,8 @@ bool HasCodeOf(const Program& program, const MonRange& range) {
   return range.low - range.bias < program.code_high && range.high - range.bias > program.code_low;
 }
 
-// Returns the program that the profile is of, by build id.  A profile without a build id is
-// accepted if its code lies within the program's.
+// Returns the program of the range: the build ids are equal (both may be empty), and the range
+// overlaps the program's code.
 const Program* FindProgram(const std::vector<Program>& programs, const MonRange& range) {
   for (const Program& program : programs) {
     if (program.build_id == range.build_id && HasCodeOf(program, range)) return &program;
