@@ -1,5 +1,5 @@
-// `allomon report`: shows profiles to people at a terminal.  README.md is the manual; heap profiles
-// with call stacks are shown by tools/report/views.
+// `allomon report`: shows profiles to people at a terminal.  README.md is the manual.
+// tools/report/views shows heap profiles with call stacks.
 #ifndef ALLOMON_TOOLS_REPORT_REPORT_H_
 #define ALLOMON_TOOLS_REPORT_REPORT_H_
 
@@ -11,13 +11,13 @@
 
 namespace allomon::report {
 
-// `args` are without the command's name.  The status is 0 if the report was shown, 2 on bad input.
-// Reads files, may run programs to ask for the names of their functions (find_program.h), and
-// writes the picture.
+// `args` does not include the command's name.  The status is 0 if the report was shown, 2 on bad
+// input.  Reads files, may run programs to ask for the names of their functions (find_program.h),
+// and writes the picture.
 CommandResult RunReport(const std::vector<std::string>& args, const Terminal& terminal);
 
-// `allomon diff`, of two heap profiles or of two mlmon.out.  The status is 0 if they were compared,
-// 1 if a row grew and --fail-on-growth was given, 2 on bad input.
+// `allomon diff`: compares two heap profiles, or two mlmon.out.  The status is 0 if they were
+// compared, 1 if a row grew and --fail-on-growth was given, 2 on bad input.
 CommandResult RunDiff(const std::vector<std::string>& args, const Terminal& terminal);
 
 }  // namespace allomon::report
