@@ -23,7 +23,7 @@ struct Command {
   const char* name;
   const char* summary;
   allomon::CommandResult (*run)(const std::vector<std::string>& args);
-  bool has_program = false;  // takes a command line of another program, and its --version
+  bool has_program = false;  // takes another program's command line, with its --version
 };
 
 allomon::CommandResult RunReport(const std::vector<std::string>& args) {
@@ -73,7 +73,7 @@ std::string Version() { return std::string("allomon ") + allomon::kVersion + "\n
 
 bool IsHelp(const std::string& arg) { return arg == "--help" || arg == "-h" || arg == "help"; }
 
-// Whether a command's arguments ask for the version.  Behind `--` there are only files.
+// True if a command's arguments ask for the version.  After `--` there are only files.
 bool AsksForVersion(const Arguments& args) {
   const auto end = std::find(args.begin(), args.end(), "--");
   return std::find(args.begin(), end, "--version") != end;
@@ -101,7 +101,7 @@ allomon::CommandResult Run(Arguments args) {
   return IsHelp(args[0]) ? allomon::CommandResult{0, Usage(), ""} : Unknown(args[0]);
 }
 
-// Output that did not reach its file must not look like success.
+// Fails if output did not reach its file, which must not look like success.
 bool Print(const std::string& text) {
   return fwrite(text.data(), 1, text.size(), stdout) == text.size() && fflush(stdout) == 0;
 }
