@@ -8,14 +8,14 @@
 
 namespace allomon::mlprof {
 
-// The numbers of one function: a percentage for the column cur and, with stack data, for stack and
-// GC.  Each percentage is followed by the amount itself under -raw.
+// Returns the numbers of one function: a percentage for the column cur and, with stack data, for
+// stack and GC.  Each percentage is followed by the amount itself under -raw.
 std::vector<std::string> Cells(const ProfileView& view, bool raw, const MlmonCount& count);
 
-// The heads of these columns, with `function` before them.
+// Returns the heads of these columns, with `function` before them.
 std::vector<std::string> ColumnHeads(const ProfileView& view, bool raw);
 
-// The first line of the report.  It is empty if there are no data.
+// Returns the first line of the report; empty if there are no data.
 std::string TotalsLine(const ProfileView& view);
 
 bool IsNonZero(const MlmonCount& count);

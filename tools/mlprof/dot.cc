@@ -14,8 +14,8 @@
 namespace allomon::mlprof {
 namespace {
 
-// One backslash of a label.  C++ takes half of these, and Graphviz, which unescapes a label twice,
-// takes half of the rest each time.
+// A single backslash in a label.  C++ takes half of these, and Graphviz, which unescapes a label
+// twice, takes half of the rest each time.
 constexpr std::string_view kBackslash = "\\\\\\\\";
 
 bool IsPrintable(char c) { return ' ' <= c && c <= '~'; }
@@ -68,9 +68,9 @@ class DotWriter {
         style_(style),
         ids_(selection.functions.size(), kNoId) {}
 
-  // Writes the newest node first.
+  // Writes the nodes, the newest first.
   bool Write(std::string* error) {
-    // Nothing is escaped here, since mlprof escapes no title.
+    // Nothing is escaped here, because mlprof escapes no title.
     out_ = "digraph \"" + style_.title + "\" {\nlabel = \"";
     AppendEscaped(style_.title, &out_);
     out_.append("\"\n");

@@ -9,14 +9,14 @@ namespace allomon::mlprof {
 
 struct DotStyle {
   std::string title;
-  bool gray = false;  // a node is the darker, the larger its share of the stack column
+  bool gray = false;  // the larger a node's share of the stack column, the darker it is
   bool raw = false;
   bool show_line = false;
 };
 
-// The call graph of the selection in Graphviz's language, without a final newline.  Each shown
-// function is a node.  Each call between two shown functions is an edge.  A path of several calls
-// that leads from one shown function to another through hidden ones is a dashed edge, which
+// Writes the call graph of the selection in Graphviz's language, without a final newline.  Each
+// shown function is a node.  Each call between two shown functions is an edge.  A path of several
+// calls that leads from one shown function to another through hidden ones is a dashed edge, which
 // replaces the direct edge if there is one.
 //
 // Fails under `gray` for a function with a stack percentage that does not round to 0..100, and when

@@ -11,18 +11,18 @@
 
 namespace allomon::mlprof {
 
-// The expression of -keep: which sources are shown.
+// The expression of -keep, which selects the sources that are shown.
 struct KeepExpression {
   enum class Op {
     kAll,
-    kAnd,          // sources of all args; of none: every source
-    kOr,           // sources of any of args; of none: no source
+    kAnd,          // sources in all args; without args every source
+    kOr,           // sources in any of args; without args no source
     kNot,          // sources that the argument leaves out; kNot to kSucc have one argument
-    kFrom,         // sources that calls reach from the argument's, and these
-    kTo,           // sources from which calls reach the argument's, and these
+    kFrom,         // the argument's sources, and those that calls from them reach
+    kTo,           // the argument's sources, and those from which calls reach them
     kPred,         // the argument's sources and their callers
     kSucc,         // the argument's sources and their callees
-    kName,         // sources whose full name `regexp` matches
+    kName,         // sources with a full name that `regexp` matches
     kThresh,       // sources with at least `percent` in the column cur
     kThreshStack,  // in the column stack
     kThreshGc,     // in the column GC
@@ -34,16 +34,16 @@ struct KeepExpression {
   double percent = 0;
 };
 
-// Whether a threshold may have this `percent`.
+// True if a threshold may have this `percent`.
 bool IsThreshold(double percent);
 
 KeepExpression Threshold(double percent);
 
-// On failure returns false and sets `error` to what mlprof says after `Fail: `.
+// On failure returns false and sets `error` to mlprof's text after `Fail: `.
 bool ParseKeep(std::string_view text, KeepExpression* keep, std::string* error);
 
-// Says for each source whether it is kept.  The cost of each operator of the expression is linear
-// in the call graph.
+// Returns for each source whether it is kept.  The cost of each operator of the expression is
+// linear in the call graph.
 std::vector<bool> KeptSources(const KeepExpression& keep, const ProfileView& view);
 
 }  // namespace allomon::mlprof

@@ -80,8 +80,8 @@ class Evaluator {
   }
 
  private:
-  // Combines the arguments of an operator.  If `all`, each argument removes sources and the fold
-  // starts with every source.  Otherwise each argument adds sources and the fold starts with none.
+  // Combines the arguments of an operator.  If `all`, the result starts with every source, and each
+  // argument removes sources.  Otherwise it starts empty, and each argument adds sources.
   SourceSet Fold(const KeepExpression& keep, bool all) {
     SourceSet result(count_, all);
     for (const KeepExpression& arg : keep.args) {

@@ -45,7 +45,7 @@ bool ConvertPercent(const Sexp& list, KeepExpression* keep) {
          ScanReal(list.items[1].text, &keep->percent) && IsThreshold(keep->percent);
 }
 
-// Whether the list is well formed as far as can be seen without its arguments.
+// True if the list is well formed as far as can be seen without its arguments.
 bool ConvertHead(const Sexp& list, const Operator& op, KeepExpression* keep) {
   keep->op = op.op;
   switch (op.args) {
@@ -80,8 +80,8 @@ bool ConvertString(const Sexp& sexp, KeepExpression* keep) {
   return keep->regexp.has_value();
 }
 
-// The error shows the smallest expression that is wrong.  The recursion is as deep as the Sexp,
-// whose depth is limited.
+// The error shows the smallest wrong expression.  The recursion is as deep as the Sexp, whose depth
+// is limited.
 bool Convert(const Sexp& sexp, KeepExpression* keep, std::string* error) {
   if (sexp.kind == Sexp::Kind::kList) return ConvertList(sexp, keep, error);
   keep->op = Op::kAll;

@@ -8,7 +8,7 @@
 
 namespace {
 
-// A table that did not reach the disk must not look like success.
+// Fails if a table did not reach the disk, which must not look like success.
 bool Print(const std::string& text) {
   return fwrite(text.data(), 1, text.size(), stdout) == text.size() && fflush(stdout) == 0;
 }

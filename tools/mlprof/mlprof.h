@@ -7,8 +7,8 @@
 namespace allomon::mlprof {
 
 // The result of a run of the command.  `out` is for standard output, and is empty on failure.
-// `err` is for standard error.  It consists of whole lines, and may hold warnings of a successful
-// run.
+// `err` is for standard error.  It consists of whole lines, and may contain warnings of a
+// successful run.
 struct Result {
   bool success = false;
   std::string out;

@@ -12,12 +12,11 @@
 
 namespace allomon::mlprof {
 
-// A program and what its profiles say, if there are any.  This is the one place that knows which
-// numbers belong to which function.  Immutable.  Refers to the program, which must outlive the
-// view.
+// A program and the data of its profiles, if there are any.  Only this class knows which numbers
+// belong to which function.  Immutable.  Refers to the program, which must outlive the view.
 class ProfileView {
  public:
-  // The lengths of `data` fit `program` (see LoadProfile).
+  // The lengths of `data` must fit `program` (see LoadProfile).
   ProfileView(const Program& program, std::optional<Mlmon> data);
 
   const Program& program() const { return program_; }
@@ -25,7 +24,7 @@ class ProfileView {
   bool has_data() const { return has_data_; }
   bool has_stack() const { return has_data_ && data_.style == ProfileStyle::kStack; }
 
-  // Has a meaning only if there are data.
+  // Meaningful only if there are data.
   ProfileKind kind() const { return data_.kind; }
   MlmonInt total() const { return data_.total; }
   MlmonInt total_gc() const { return data_.total_gc; }
@@ -34,21 +33,21 @@ class ProfileView {
   uint32_t NameIndex(uint32_t source) const { return program_.table.sources[source].name_index; }
   bool IsSplit(uint32_t source) const { return program_.is_split[NameIndex(source)]; }
 
-  // The callees of a source, in the order of the executable's answer.
+  // Returns the callees of a source, in the order of the executable's answer.
   const std::vector<uint32_t>& Successors(uint32_t source) const {
     const SourceTable& table = program_.table;
     return table.sequences[table.sources[source].successor_sequence];
   }
 
-  // Zeros if there are no data.
+  // Returns zeros if there are no data.
   const MlmonCount& SplitCount(uint32_t source) const { return data_.splits[source]; }
   const MlmonCount& MasterCount(uint32_t name) const { return data_.masters[name]; }
 
-  // The count that is shown for a source: its own if the source is split, otherwise that of its
-  // name.
+  // Returns the count that is shown for a source: its own if the source is split, otherwise that of
+  // its name.
   const MlmonCount& CountOfSource(uint32_t source) const;
 
-  // The count as a percentage of both totals together.  0 if both totals are 0.
+  // Returns the count as a percentage of both totals together; 0 if both totals are 0.
   double Percent(MlmonInt count) const;
 
  private:

@@ -14,7 +14,7 @@ class PivotGenerator {
   // The library draws one number while it is initialized.
   PivotGenerator() { Next(); }
 
-  // A number in low .. high, by the remainder with the divisor's sign.
+  // Returns a number in low .. high, by the remainder with the divisor's sign.
   int64_t Between(int64_t low, int64_t high) {
     const int64_t range = high - low + 1;
     const int64_t remainder = static_cast<int32_t>(Next()) % range;
@@ -37,7 +37,7 @@ class Sorter {
   std::vector<size_t> Sort() {
     if (order_.empty()) return order_;
     const int64_t last = static_cast<int64_t>(order_.size()) - 1;
-    // The smallest element is a sentinel: Partition runs upwards without looking for the end.
+    // The smallest element is a sentinel: Partition runs upwards without checking for the end.
     auto smallest = std::min_element(percents_.begin(), percents_.end());
     Swap(smallest - percents_.begin(), last);
     QuickSort(0, last - 1);
@@ -65,8 +65,8 @@ class Sorter {
     }
   }
 
-  // Puts elements of at least the pivot before it, and elements of at most the pivot behind it.
-  // The scans from both sides stop at equal elements, so that these split evenly.
+  // Puts elements of at least the pivot before it, and elements of at most the pivot after it.  The
+  // scans from both sides stop at equal elements, so that these split evenly.
   std::pair<int64_t, int64_t> Partition(int64_t low, int64_t high) {
     Swap(low, pivots_.Between(low, high));
     const double pivot = At(low);

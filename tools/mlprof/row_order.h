@@ -6,12 +6,12 @@
 
 namespace allomon::mlprof {
 
-// The order in which mlprof lists rows with these percentages: descending, and equal ones as its
-// sort happens to leave them.  Returns the indices into `percents`.
+// Returns the order in which mlprof lists rows with these percentages, as indices into `percents`.
+// It is descending, and equal ones are in the order in which mlprof's sort happens to leave them.
 //
-// The sort is Bentley's quicksort (Programming Pearls) with pivots from a generator that starts the
-// same in every run, after a smallest element has been moved to the end, and is finished by an
-// insertion sort.  It is not stable, so only the same sort gives the same result.  O(n log n)
+// The sort is Bentley's quicksort (Programming Pearls).  First it moves a smallest element to the
+// end.  Its pivots come from a generator that starts the same in every run, and an insertion sort
+// finishes it.  It is not stable, so only the same sort gives the same result.  O(n log n)
 // expected.
 std::vector<size_t> RowOrder(const std::vector<double>& percents);
 

@@ -23,8 +23,8 @@ struct Selection {
   std::vector<int32_t> function_of_source;
 };
 
-// A split source is shown if it is kept.  A name that is not split is shown if any of its sources
-// is kept.  The view must outlive the result.
+// Selects the shown functions.  A split source is shown if it is kept.  A name that is not split is
+// shown if any of its sources is kept.  The view must outlive the result.
 Selection Select(const ProfileView& view, const std::vector<bool>& kept);
 
 }  // namespace allomon::mlprof

@@ -29,7 +29,7 @@ class Parser {
     return c;
   }
 
-  // A comment that has no end of line ends with the text.
+  // A comment without an end of line ends with the text.
   void SkipBlanksAndComments() {
     while (!rest_.empty()) {
       if (rest_.front() == ';') {
@@ -42,7 +42,7 @@ class Parser {
     }
   }
 
-  // Called at the first character of an expression.
+  // The place must be the first character of an expression.
   bool Expression(Sexp* sexp) {
     switch (rest_.front()) {
       case '(':

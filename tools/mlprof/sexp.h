@@ -25,7 +25,8 @@ struct Sexp {
 // `error` to mlprof's words.
 bool ParseSexp(std::string_view text, Sexp* sexp, std::string* error);
 
-// The expression on one line, as mlprof prints it: quotes and backslashes in a string are doubled.
+// Returns the expression on one line, as mlprof prints it: quotes and backslashes in a string are
+// doubled.
 std::string FormatSexp(const Sexp& sexp);
 
 }  // namespace allomon::mlprof

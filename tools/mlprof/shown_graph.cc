@@ -75,7 +75,7 @@ class EdgeBuilder {
     size_t end;
   };
 
-  // The edges of the function that shows `source`.  Null for a hidden source.
+  // The edges of the function that shows `source`; null for a hidden source.
   Edges* EdgesOf(uint32_t source) {
     const int32_t function = function_of_source_[source];
     return function == Selection::kHidden ? nullptr : &edges_[function];

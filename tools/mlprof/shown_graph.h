@@ -16,13 +16,13 @@ struct ShownEdge {
 
 using ShownEdges = std::vector<std::vector<ShownEdge>>;
 
-// A limit on work: half of a large program hidden at random can leave a dashed edge between any two
+// Limits the work: half of a large program hidden at random can leave a dashed edge between any two
 // of the other functions.  Nobody looks at a million edges, and making more would take minutes and
 // gigabytes.
 inline constexpr size_t kMaxDashedEdges = 1000000;
 
-// The edges that leave each shown function, in the order in which mlprof writes them, with each
-// target once.  No value if there are more than kMaxDashedEdges.
+// Returns the edges that leave each shown function, in the order in which mlprof writes them, with
+// each target once.  nullopt if there are more than kMaxDashedEdges.
 std::optional<ShownEdges> FindShownEdges(const ProfileView& view, const Selection& selection);
 
 }  // namespace allomon::mlprof

@@ -28,7 +28,7 @@ void AppendPadded(const std::string& cell, size_t before, size_t after, std::str
   out->append(before, ' ').append(cell).append(after, ' ');
 }
 
-// `blanks_before` says how many of a cell's spare blanks go before its text.
+// `blanks_before` tells how many of a cell's spare blanks precede its text.
 template <typename BlanksBefore>
 void AppendLine(const Row& row, const std::vector<size_t>& widths, BlanksBefore blanks_before,
                 std::string* out) {
