@@ -1,4 +1,4 @@
-// Colours: whose code a frame is, or what became of it.
+// Colours of frames: by the owner of the code, or by the change.
 
 // Hues of groups, the largest group first.  Neighbours in the list are far apart.
 const GROUP_HUES = [55, 245, 155, 350, 290, 100, 205, 20, 130, 320, 270, 75];
@@ -11,7 +11,7 @@ function hashOf(text) {
   return hash >>> 0;
 }
 
-// The first metric of the profile gives the order of groups, so that colours stay when another is
+// Orders groups by the first metric of the profile, so that colours stay when another metric is
 // chosen.
 class Groups {
   constructor(profile) {
@@ -22,7 +22,7 @@ class Groups {
     this.rank = new Map(this.ranking.map((name, i) => [name, i]));
   }
 
-  // The area that each has in the picture.
+  // Returns the area of each group in the picture.
   sizes(profile) {
     const sizes = new Map(this.names.map((name) => [name, 0]));
     const weigh = (node, amount) => {
@@ -35,7 +35,7 @@ class Groups {
     return sizes;
   }
 
-  // What the legend shows.
+  // Returns the groups in the legend.
   shown() {
     return this.ranking.slice(0, GROUP_COUNT).filter((name) => name);
   }
@@ -83,7 +83,7 @@ class Colors {
     return this.color(lightness, this.dark ? 0.075 : 0.085, GROUP_HUES[rank] + 10 * (shade - 0.5));
   }
 
-  // Functions of one group differ a little.
+  // Colours of functions in one group differ a little.
   ofFunction(number, name) {
     if (!this.cache.has(number)) {
       const shade = hashOf(name) % 1000 / 1000;
@@ -92,7 +92,7 @@ class Colors {
     return this.cache.get(number);
   }
 
-  // Growth red, shrinkage blue: the more of it, and the surer, the stronger.
+  // Growth is red and shrinkage is blue.  The colour is stronger for larger and for surer changes.
   ofChange(change, sure) {
     const strength = Math.sqrt(Math.abs(change.share)) * sure;
     const hue = change.value > 0 ? 27 : 255;

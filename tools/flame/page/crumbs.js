@@ -1,4 +1,4 @@
-// The path from the root to the frame that is zoomed, as buttons.
+// The path from the root to the zoomed frame, as buttons.
 
 const MOST_CRUMBS = 8;
 
@@ -13,7 +13,7 @@ function showCrumbs(nav, node, nameOf, zoomTo) {
   nav.replaceChildren(...abridged(crumbs));
 }
 
-// Long paths keep their ends.
+// Cuts a long path in its middle.
 function abridged(crumbs) {
   if (crumbs.length <= MOST_CRUMBS) return crumbs;
   const left = element('span', `… ${crumbs.length - MOST_CRUMBS + 1} more …`);

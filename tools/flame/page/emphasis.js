@@ -1,7 +1,7 @@
-// Which functions are emphasized: what is searched for, or the one that was picked in the table.
+// The emphasized functions: those that a search finds, or the one that was picked in the table.
 
-// What a search text means: a function of a string, or an error.  /text/ and /text/i are regular
-// expressions; other text is found in any case of its letters.
+// Parses a search text.  Returns a function that takes a string, or an error.  /text/ and /text/i
+// are regular expressions; other text is found in upper and lower case.
 function searchOf(text) {
   const expression = /^\/(.+)\/([imsu]*)$/.exec(text);
   if (!expression) {
@@ -34,19 +34,19 @@ class Emphasis {
     return finds(this.profile.name(number)) || finds(this.profile.file(number)) ? 1 : 0;
   }
 
-  // Picks a function, or lets go of it.
+  // Picks a function; picking it again removes the pick.
   pick(number) {
     this.picked = this.picked === number ? -1 : number;
     this.pickedSet = new Uint8Array(this.profile.functionCount);
     if (this.picked >= 0) this.pickedSet[this.picked] = 1;
   }
 
-  // 1 for each function that is emphasized; null: none is, and nothing fades.
+  // Returns 1 for each emphasized function; null if no function is, so that nothing fades.
   set() {
     return this.picked >= 0 ? this.pickedSet : this.found;
   }
 
-  // What stacks with these functions amount to.
+  // Returns the total of the stacks with these functions, as text.
   text(amounts, total, unit) {
     if (this.error) return this.error;
     const set = this.set();

@@ -1,4 +1,4 @@
-// The flame graph: a canvas as large as what is seen of it, in an element that scrolls.
+// The flame graph: a canvas of the visible size, in an element that scrolls.
 
 const ZOOM_MILLIS = 160;
 
@@ -8,14 +8,14 @@ class FlameChart {
     Object.assign(this, {canvas, scroller, space, hooks});
     this.history = [];
     this.focus = this.selected = this.hoveredBox = null;
-    this.animation = 0;  // the number of the last one; those before it have stopped
+    this.animation = 0;  // number of the last animation; earlier ones have stopped
     this.painter = new FlamePainter(this, colors);
     this.pointer = new FlamePointer(this);
     scroller.addEventListener('scroll', () => this.paintSoon());
     new ResizeObserver(() => { if (this.view) this.layOut(); }).observe(scroller);
   }
 
-  // Shows a view, zoomed to where the one before was, as far as it goes.
+  // Shows a view.  Zooms to the place of the previous view, as far as it exists.
   setView(view, looks, keepsPlace) {
     const focus = keepsPlace && this.focus ? view.find(this.focus.path()) : view.root;
     const selected = keepsPlace && this.selected ? view.find(this.selected.path()) : null;
@@ -37,7 +37,7 @@ class FlameChart {
     this.layout = new Layout(this.view, this.span, this.width);
     const height = this.layout.rows.length * ROW_HEIGHT + 1;
     this.space.style.height = height + 'px';
-    this.height = Math.max(this.height, height);  // what is below stays in place
+    this.height = Math.max(this.height, height);  // content below stays in place
     this.scroller.style.height = this.height + 'px';
     this.paintSoon();
   }
@@ -94,7 +94,7 @@ class FlameChart {
     step();
   }
 
-  // A span within the root, not smaller than what still has digits.
+  // Sets a span within the root.  Its length is at least one for which doubles have enough digits.
   setSpan(from, length) {
     const {root} = this.view;
     length = Math.min(root.weight, Math.max(length, root.weight * 1e-7));
@@ -106,7 +106,7 @@ class FlameChart {
     this.layOut();
   }
 
-  // The innermost node that is as wide as the span.
+  // Returns the innermost node that is as wide as the span.
   innermost([from, to]) {
     let node = this.view.root;
     for (let inner = node; inner; ) {
@@ -143,7 +143,7 @@ class FlameChart {
     if (below > scroller.scrollTop) scroller.scrollTop = below;
   }
 
-  // 'up', 'down', 'left', 'right'.
+  // `direction` is 'up', 'down', 'left' or 'right'.
   moveSelection(direction) {
     const from = this.selected && this.layout.boxOfNode(this.selected);
     const next = from ? this.neighbour(from.node, direction) : this.focus;
@@ -166,7 +166,7 @@ class FlameChart {
     return children.length ? children[0].node : null;
   }
 
-  // Where a node is on the screen, for its tooltip.
+  // Returns the place of a node on the screen, for its tooltip.
   pointOf(node) {
     const box = this.layout.boxOfNode(node), frame = this.canvas.getBoundingClientRect();
     const {x, width} = box ? this.layout.visible(box) : {x: 0, width: 0};

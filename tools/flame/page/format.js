@@ -1,9 +1,9 @@
 'use strict';
-// Amounts and names as people read them.
+// Formats amounts and names for people.
 
 const BYTE_UNITS = ['B', 'KiB', 'MiB', 'GiB', 'TiB', 'PiB', 'EiB'];
 
-// "81.7 MiB": one digit behind the point, and never 1024 of a unit.
+// Returns "81.7 MiB": one digit after the point, and never 1024 of a unit.
 function formatBytes(value) {
   let amount = Math.abs(value), unit = 0;
   while (unit + 1 < BYTE_UNITS.length && Number(amount.toFixed(unit ? 1 : 0)) >= 1024) {
@@ -13,12 +13,12 @@ function formatBytes(value) {
   return (value < 0 ? '−' : '') + amount.toFixed(unit ? 1 : 0) + ' ' + BYTE_UNITS[unit];
 }
 
-// "1,234,567".
+// Returns "1,234,567".
 function formatCount(value) {
   return Math.round(value).toLocaleString('en-US').replace('-', '−');
 }
 
-// "0.98 to 1.02 GiB": one unit, and digits that tell the ends apart.
+// Returns "0.98 to 1.02 GiB": one unit, and enough digits to tell the ends apart.
 function formatRange(low, high, unit, sign = '') {
   const most = Math.max(Math.abs(low), Math.abs(high));
   const power = unit === 'bytes' ? Math.min(6, Math.floor(Math.log2(Math.max(1, most)) / 10)) : 0;
@@ -38,13 +38,13 @@ function formatChange(value, unit) {
   return (value > 0 ? '+' : '') + formatAmount(value, unit);
 }
 
-// "12.3 %", and as many digits as a small share needs.
+// Returns "12.3 %", with as many digits as a small share needs.
 function formatPercent(share) {
   const percent = 100 * share, isSmall = percent !== 0 && Math.abs(percent) < 0.1;
   return (isSmall ? percent.toPrecision(1) : percent.toFixed(1)).replace('-', '−') + ' %';
 }
 
-// "2 min 5 s", "1.25 s", "3.1 ms".
+// Returns "2 min 5 s", "1.25 s", "3.1 ms".
 function formatSeconds(seconds) {
   const whole = (amount, unit) => Math.floor(amount) + ' ' + unit;
   if (seconds >= 3600) return whole(seconds / 3600, 'h') + ' ' + whole(seconds % 3600 / 60, 'min');
@@ -55,7 +55,7 @@ function formatSeconds(seconds) {
 
 const OPERATOR = /^operator\s*(\(\)|\[\]|<=>|<<=?|>>=?|<=?|>=?|->\*?|[-+*\/%^&|~!=,]+)/;
 
-// A C++ name without what is between <> and (), at any depth.
+// Removes the text between <> and () from a C++ name, at any depth.
 function withoutBrackets(name) {
   let kept = '', depth = 0;
   for (let i = 0; i < name.length; i++) {
@@ -77,16 +77,16 @@ function withoutBrackets(name) {
 const STRING =
     /std::basic_string<char, std::char_traits<char>, std::allocator<char> ?>/g;
 
-// Namespaces that say which layout of strings, or which version of libc++, was compiled against.
+// Namespaces that name the layout of strings, or the version of libc++, of the build.
 const VERSION = /\bstd::(__cxx11|__[12]|__ndk1|__Cr)::/g;
 
-// The name with short words for what everybody writes so.
+// Shortens the types that nearly every name spells out, such as std::basic_string.
 function tidyName(name) {
   return name.replace(VERSION, 'std::').replace(STRING, 'std::string');
 }
 
-// "std::vector::push_back" of "void std::vector<int>::push_back(int const&)".  Go's names, in which
-// "(*Server)" is no argument, stay.
+// Returns "std::vector::push_back" for "void std::vector<int>::push_back(int const&)".  Keeps Go's
+// names, in which "(*Server)" is not an argument.
 function withoutArguments(name) {
   if (/\.\(\*\w/.test(name) || !/[<(]/.test(name)) return name;
   let kept = withoutBrackets(name.replaceAll('(anonymous namespace)::', ''));
@@ -96,14 +96,14 @@ function withoutArguments(name) {
   return kept || name;
 }
 
-// Shorter and shorter forms of a name that still tell it from others.
+// Returns shorter and shorter forms of a name that still tell it from others.
 function shorterNames(name) {
   const plain = withoutArguments(tidyName(name));
   const parts = plain.split('::');
   return [plain, parts.slice(-2).join('::'), parts[parts.length - 1].replace(/^.*\//, '')];
 }
 
-// Whose code a function is: its outermost namespace, its package in Go, else its library.
+// Returns the owner of a function: its outermost namespace, its package in Go, else its library.
 function groupOf(name, module) {
   const plain = withoutArguments(name);
   const colons = plain.indexOf('::');
@@ -113,7 +113,7 @@ function groupOf(name, module) {
   return module;
 }
 
-// For sorting: numbers by size, texts by their letters' numbers.
+// Compares for sorting: numbers by size, texts by code units.
 function compare(a, b) {
   return a < b ? -1 : a > b ? 1 : 0;
 }
@@ -122,7 +122,7 @@ function basename(path) {
   return path.slice(path.lastIndexOf('/') + 1);
 }
 
-// An element with text.  Names reach the document by this function only, never as HTML.
+// Makes an element with text.  All names reach the document by this function, never as HTML.
 function element(tag, text, className) {
   const made = document.createElement(tag);
   if (text !== undefined) made.textContent = text;

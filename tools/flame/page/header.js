@@ -1,4 +1,4 @@
-// What is above the pictures: whose profile it is, a tile for each metric, notes.
+// The part above the pictures: the program, a tile for each metric, and notes.
 
 const METRIC_TEXT = {
   'alloc': ['Allocated', 'all that was allocated'],
@@ -40,7 +40,8 @@ function notesOf({file, missing, notes}) {
   return (missing ? [missing] : []).concat(notes).map((note) => file + ': ' + note);
 }
 
-// A tile, which shows the total of a metric and chooses it.  `totals`: a figure for each side.
+// Makes a tile, which shows the total of a metric, and chooses the metric.  `totals` has a figure
+// for each side.
 function metricTile(name, totals, unit, isChosen, choose) {
   const [text, title] = METRIC_TEXT[name];
   const tile = element('button', undefined, 'metric');
@@ -61,7 +62,7 @@ function tileDetail([shown, before], unit) {
       formatAmount(before.value, unit);
 }
 
-// An entry of a legend: a key, and what it means.
+// Makes an entry of a legend: a key and its meaning.
 function legendEntry(text, className, color = '') {
   const made = element('span'), key = element('i', '', 'key ' + className);
   key.style.background = color;

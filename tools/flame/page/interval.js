@@ -1,4 +1,4 @@
-// How sure amounts are: the same formulas as tools/heap/interval.h.
+// The precision of amounts, by the formulas of IntervalOf() and IsSure() in tools/heap/interval.h.
 
 const SIGMAS_95 = 1.959963985;
 const ENOUGH_SAMPLES = 10;
@@ -29,6 +29,7 @@ class Figure {
     this.most = Math.max(this.most, most);
   }
 
+  // Returns Wilson's score interval at 95 %.
   interval() {
     const {value, variance, third, most} = this;
     const slope = variance > 0 ? third / variance : 0;
@@ -40,20 +41,20 @@ class Figure {
     return this.variance <= 0 && this.most <= 0;
   }
 
-  // False where it may be a few blocks that were seen by chance: less is known of it than of what
-  // ten samples of small blocks tell.
+  // False if the amount may be a few blocks seen by chance: it is known less precisely than by ten
+  // samples of small blocks.
   isSure() {
     return this.value ** 2 >= ENOUGH_SAMPLES * this.variance;
   }
 }
 
-// What became of a figure.
+// The change of a figure between two sides.
 class Change {
   constructor(shown, before) {
     this.value = shown.value - before.value;
     this.deviation = Math.sqrt(shown.variance + before.variance);
     const larger = Math.max(shown.value, before.value);
-    this.share = larger > 0 ? this.value / larger : 0;  // of the larger one, -1 to 1
+    this.share = larger > 0 ? this.value / larger : 0;  // share of the larger side, from -1 to 1
   }
 
   interval() {
@@ -61,26 +62,26 @@ class Change {
     return [this.value - half, this.value + half];
   }
 
-  // How many standard deviations it is away from none.
+  // Returns the change in standard deviations.
   sigmas() {
     if (this.value === 0) return 0;
     return this.deviation > 0 ? Math.abs(this.value) / this.deviation : Infinity;
   }
 }
 
-// The standard deviations that none of `tests` equal pairs exceeds, in 95 of 100 comparisons.  The
-// tail of the normal distribution is at most exp(-z^2/2) / 2.
+// Returns the standard deviations that no change among `tests` equal pairs exceeds in 95 of 100
+// comparisons.  The tail of the normal distribution is at most exp(-z^2/2) / 2.
 function sigmasOfNone(tests) {
   return Math.sqrt(2 * Math.log(Math.max(1, tests) / 0.05));
 }
 
-// 0: the change may be chance; 1: it is sure, though that many rows are looked at.
+// Returns 0 if the change may be chance, and 1 if it is sure even though `tests` rows are compared.
 function sureness(change, tests) {
   const least = SIGMAS_95, most = Math.max(sigmasOfNone(tests), least + 1);
   return Math.min(1, Math.max(0, (change.sigmas() - least) / (most - least)));
 }
 
-// "±3.2 %", or the interval where it is not the same on both sides.
+// Returns "±3.2 %", or the interval if its sides are too different.
 function formatSpread(figure, unit) {
   if (figure.isExact()) return '';
   const [low, high] = figure.interval();

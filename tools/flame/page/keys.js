@@ -1,4 +1,4 @@
-// What keys do.  None acts with Ctrl, Alt or Meta, which are the browser's.
+// Handles keys, except those with Ctrl, Alt or Meta, which belong to the browser.
 
 const ARROWS = {ArrowUp: 'up', ArrowDown: 'down', ArrowLeft: 'left', ArrowRight: 'right'};
 
@@ -14,7 +14,7 @@ class Keys {
     if (isWriting ? this.inSearch(event.key) : this.onPage(event)) event.preventDefault();
   }
 
-  // Each of the following tells whether it took the key.
+  // Each of the following returns whether it has handled the key.
 
   inSearch(key) {
     if (key === 'Enter') byId('flame').focus({preventScroll: true});

@@ -1,9 +1,9 @@
-// Where frames are, and which of their names have room.
+// Computes the places of frames, and the names that fit.
 
 const ROW_HEIGHT = 21;
-const LEAST_WIDTH = 0.5;  // of a frame that is drawn, in pixels
+const LEAST_WIDTH = 0.5;  // of a drawn frame, in pixels
 
-// The width of text, from the widths of its letters, each measured once.
+// Computes the width of text from the widths of its letters, each measured once.
 class TextWidths {
   constructor(context) {
     this.context = context;
@@ -19,7 +19,7 @@ class TextWidths {
     return width;
   }
 
-  // The first of the names that has room; else what has room of the last one.
+  // Returns the first of the names that fits, or else the beginning of the last one.
   fit(names, room) {
     for (const name of names) {
       if (name.length * 3 < room && this.of(name) <= room) return name;
@@ -38,8 +38,8 @@ class TextWidths {
   }
 }
 
-// Where frames are: rows of boxes {node, x, width} from left to right.  A box without a node stands
-// for neighbours that are too narrow to be drawn.
+// The places of frames: rows of boxes {node, x, width} from left to right.  A box without a node
+// stands for neighbours that are too narrow to be drawn.
 class Layout {
   constructor(view, [from, to], width) {
     this.view = view;
@@ -80,7 +80,7 @@ class Layout {
     }
   }
 
-  // Widens the box of narrow neighbours by one more.
+  // Widens the box of narrow neighbours by one more frame.
   addNarrow(narrow, parent, box, row) {
     if (!narrow) {
       narrow = {node: null, parent, x: box.x, width: 0, weight: 0, count: 0};
@@ -101,7 +101,7 @@ class Layout {
     return (this.rows[node.depth] || []).find((box) => box.node === node) || null;
   }
 
-  // The part of a box that is seen.
+  // Returns the visible part of a box.
   visible(box) {
     const x = Math.max(0, box.x);
     return {x, width: Math.min(this.width, box.x + box.width) - x};

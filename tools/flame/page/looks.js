@@ -1,4 +1,4 @@
-// How frames look: their colours, their labels, and what the colours mean.
+// The look of frames: their colours and labels, and the legend of colours.
 
 class Looks {
   constructor(profile, colors, emphasis) {
@@ -6,7 +6,7 @@ class Looks {
     this.labels = new Map();  // by function
   }
 
-  // `tests`: how many rows are compared.
+  // `tests` is the number of compared rows.
   setView(view, rootText, tests) {
     Object.assign(this, {view, rootText, tests});
   }
@@ -24,7 +24,7 @@ class Looks {
     return set !== null && (node.depth === 0 || !set[node.frame >> 1]);
   }
 
-  // From the longest to the shortest.
+  // Returns names from the longest to the shortest.
   names(node) {
     if (node.depth === 0) return [this.rootText, 'all'];
     const number = node.frame >> 1;

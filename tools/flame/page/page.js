@@ -1,4 +1,4 @@
-// The page: what is chosen, and who must know when it changes.
+// The page: holds the choices, and updates all parts that depend on them.
 
 class Page {
   constructor(data) {
@@ -32,7 +32,7 @@ class Page {
     this.keys = new Keys(this);
   }
 
-  // Null where no profile has one.
+  // Returns null if no profile has a timeline.
   makeTimeline() {
     const seriesOf = (profiles) => profiles.map((profile) => new Series(profile))
         .find((series) => series.points.length > 1) || null;
@@ -71,7 +71,7 @@ class Page {
     return this.profile.amounts(this.choice.metric, this.choice.unit);
   }
 
-  // Of the table; kept until other amounts are chosen.
+  // Returns the table's rows; kept until other amounts are chosen.
   rows() {
     const sides = this.sides();
     if (this.rowsOf !== sides) {
@@ -88,7 +88,7 @@ class Page {
     return new Kind(this.profile, this.sides(), weights, byName);
   }
 
-  // Shows everything anew.  `keepsPlace`: zoomed to the same frame, if it is there.
+  // Shows everything anew.  With `keepsPlace`, zooms to the same frame if it exists.
   update(keepsPlace) {
     const {metric, unit} = this.choice, tests = this.rows().length;
     this.totals = this.sides().map((side) => side.total());
@@ -176,13 +176,13 @@ class Page {
     else this.tooltip.hide();
   }
 
-  // The selected frame, for the eye and for screen readers.
+  // Announces the selected frame, on the screen and to screen readers.
   announce(node) {
     this.tooltip.show({node}, this.facts, this.chart.pointOf(node));
     byId('selected').textContent = this.facts.text(node);
   }
 
-  // Undoes one thing: the zoom, then the highlight.
+  // Undoes one step: the zoom, or else the highlight.
   back() {
     this.tooltip.hide();
     if (this.chart.back()) return;

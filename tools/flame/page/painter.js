@@ -1,4 +1,4 @@
-// Paints what is seen of a flame graph.
+// Paints the visible part of a flame graph.
 
 const FONT = '12px system-ui, sans-serif';
 const LABEL_MARGIN = 5;
@@ -65,7 +65,7 @@ class FlamePainter {
     if (width > 24) this.paintLabel(node, x, y, width);
   }
 
-  // Frames that are too narrow.
+  // Paints frames that are too narrow to be drawn one by one.
   paintRest(box, y) {
     const {x, width} = this.chart.layout.visible(box);
     if (this.chart.looks.fadesRest()) this.context.globalAlpha = 0.28;
@@ -78,7 +78,7 @@ class FlamePainter {
     this.context.fillRect(x, y, width - gap, ROW_HEIGHT - 1);
   }
 
-  // A dashed line at the top: there is no call.
+  // A dashed line at the top marks an inlined call.
   markInlined(x, y, width) {
     this.context.fillStyle = this.colors.inlined;
     for (let at = 2; at < width - 3; at += 7) this.context.fillRect(x + at, y, 3.5, 1.5);

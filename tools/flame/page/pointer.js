@@ -1,7 +1,7 @@
-// The mouse on the flame graph: a click zooms, a drag moves what is zoomed, the wheel with Ctrl
-// zooms at the pointer.
+// The mouse on the flame graph: a click zooms, a drag moves the zoomed part, and the wheel with
+// Ctrl zooms at the pointer.
 
-const DRAG_PIXELS = 4;  // less is a click
+const DRAG_PIXELS = 4;  // a shorter movement is a click
 
 class FlamePointer {
   constructor(chart) {
@@ -49,7 +49,7 @@ class FlamePointer {
     this.chart.zoomTo(node);
   }
 
-  // Without a key the wheel scrolls, as everywhere.
+  // The wheel without a key scrolls, as everywhere.
   wheel(event) {
     if (event.ctrlKey || event.metaKey) {
       const frame = this.canvas.getBoundingClientRect();

@@ -1,7 +1,7 @@
 // The data of the page as typed arrays, and sums over them.
 //
-// A node is a frame behind its callers; node 0 is the root.  A parent has a smaller number than its
-// children, so that one loop, backwards, sums up a tree of any depth.
+// A node is a frame below a chain of callers; node 0 is the root.  A parent has a smaller number
+// than its children, so that one backward loop sums up a tree of any depth.
 
 class Profile {
   constructor(data) {
@@ -16,7 +16,7 @@ class Profile {
   readNodes({back, frame, line}) {
     const count = this.count = back.length + 1;
     this.parent = new Int32Array(count);
-    this.frame = new Int32Array(count);  // twice the function, and 1 where it is inlined
+    this.frame = new Int32Array(count);  // twice the function, plus 1 for an inlined call
     this.line = new Int32Array(count);   // 0: not known; -1: several
     this.frame[0] = this.parent[0] = -1;
     for (let i = 1; i < count; i++) {
@@ -43,7 +43,7 @@ class Profile {
   file(number) { return this.text('file', number); }
   module(number) { return this.text('module', number); }
 
-  // "server.cc:120": the line of a call, or where the function begins.
+  // Returns "server.cc:120": the line of a call, or the line where the function begins.
   place(number, line) {
     const file = this.file(number);
     if (!file) return '';
@@ -56,7 +56,7 @@ class Profile {
     return this.data.metrics.map((metric) => metric.name);
   }
 
-  // Computed at first use.
+  // Computes amounts at their first use.
   amounts(metric, unit) {
     const key = metric + '/' + unit;
     if (!this.cache.has(key)) {
@@ -66,8 +66,8 @@ class Profile {
     return this.cache.get(key);
   }
 
-  // Of each node whether its function has not been called yet further up: counting these only,
-  // recursion counts once.
+  // Returns 1 for each node whose function does not appear among its callers.  Sums over these
+  // nodes count recursion once.
   outermost() {
     if (!this.outermostNodes) this.outermostNodes = this.findOutermost();
     return this.outermostNodes;
@@ -87,7 +87,7 @@ class Profile {
     return outermost;
   }
 
-  // The next node in depth-first order behind one without children.
+  // Returns the next node in depth-first order after one without children.
   leave(node, above) {
     while (node > 0) {
       above[this.frame[node] >> 1]--;
@@ -98,7 +98,7 @@ class Profile {
   }
 }
 
-// Of one metric, one unit and one side: of each node, its own and with all that it called.
+// The amounts of one metric, unit and side: for each node its own, and with its callees.
 class Amounts {
   constructor(profile, side, unit) {
     // Those that have something of their own: others only widen intervals.
@@ -157,7 +157,7 @@ class Amounts {
   }
 }
 
-// A row of the table for each function: self and total, a figure for each side.
+// Makes a row of the table for each function: self and total, with a figure for each side.
 function functionRows(profile, sides) {
   const outermost = profile.outermost();
   const rows = Array.from({length: profile.functionCount}, (_, number) => ({
@@ -175,7 +175,8 @@ function functionRows(profile, sides) {
   return rows.filter((row) => row.total.some((figure) => figure.value > 0));
 }
 
-// What stacks with a function of the set amount to; `set` has 1 for each function in it.
+// Returns the total of the stacks that have a function of the set; `set` has 1 for each such
+// function.
 function totalOfStacksWith(profile, amounts, set) {
   const covered = new Uint8Array(profile.count);
   const figure = new Figure();

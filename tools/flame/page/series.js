@@ -21,7 +21,7 @@ class Series {
     return this.points.length ? this.points[this.points.length - 1].seconds : 0;
   }
 
-  // The last point that is not later.
+  // Returns the last point that is not later.
   at(seconds) {
     let low = 0, high = this.points.length;
     while (low + 1 < high) {
@@ -35,7 +35,7 @@ class Series {
     return this.points.filter((point) => point.seconds > from && point.seconds <= to);
   }
 
-  // What is known of a span.
+  // Returns the facts about a span.
   summary(from, to) {
     const first = this.at(from), last = this.at(to);
     const most = this.between(from, to).reduce(

@@ -3,7 +3,7 @@
 const FIRST_ROWS = 100;
 
 class Table {
-  // `hooks`: picked(function number).
+  // `hooks` has picked(function number).
   constructor(table, status, more, isComparison, hooks) {
     Object.assign(this, {table, status, more, isComparison, hooks});
     this.sortBy = isComparison ? 'change' : 'self';
@@ -16,7 +16,8 @@ class Table {
     });
   }
 
-  // `totals`: a figure for each side; `matches`: 1 for each function that is searched for, or null.
+  // `totals` has a figure for each side.  `matches` has 1 for each function that a search finds, or
+  // is null.
   show({profile, rows, totals, unit, matches}) {
     Object.assign(this, {profile, rows, totals, unit, matches});
     for (const row of rows) {
@@ -79,7 +80,7 @@ class Table {
     this.table.querySelector('[aria-sort$="cending"] button').focus();
   }
 
-  // What rows are compared by.
+  // Returns the value by which rows are compared.
   keyOf(row) {
     switch (this.sortBy) {
       case 'self': return row.self[0].value;

@@ -1,9 +1,10 @@
 // The timeline: live bytes as an area, allocated bytes as a line with a scale of its own, the peak,
-// and a span that is selected.  Samples carry no time, so a span selects none of them.
+// and a selected span.  Samples have no time, so a span does not select samples.
 
 const TIMELINE_MARGIN = {left: 64, right: 70, top: 14, bottom: 20};
 
-// A round step such that about `count` of them make `range`; bytes come in steps of powers of two.
+// Returns a round step such that about `count` of them make `range`; steps of bytes are powers of
+// two.
 function roundStep(range, count, isBytes) {
   const rough = range / count;
   if (rough <= 0) return 1;
@@ -17,10 +18,10 @@ class Timeline {
     Object.assign(this, {canvas, status, colors});
     this.context = canvas.getContext('2d');
     this.series = shown;
-    this.before = before;  // null: none
+    this.before = before;  // null: no comparison
     this.span = null;      // [from, to] in seconds
     this.cursor = null;    // seconds
-    this.anchor = null;    // where a drag of the mouse began, or a span of the keys
+    this.anchor = null;    // start of a drag by mouse, or of a span by keys
     this.isDragged = false;
     const all = [shown, before].filter(Boolean);
     this.seconds = Math.max(...all.map((series) => series.seconds)) || 1;
@@ -249,7 +250,7 @@ class Timeline {
     event.stopPropagation();
   }
 
-  // From where a span began.
+  // Returns the point where a span began.
   spanTo(seconds) {
     return [Math.min(this.anchor, seconds), Math.max(this.anchor, seconds)];
   }

@@ -1,7 +1,7 @@
-// What there is to say about a frame, and the tooltip that says it.
+// Collects the facts about a frame, and shows them in the tooltip.
 
 class FrameFacts {
-  // `units`: those that the profile has; `tests`: how many rows are compared.
+  // `units` are those of the profile; `tests` is the number of compared rows.
   constructor(profile, view, {metric, unit, units, tests, rootText}) {
     Object.assign(this, {profile, view, metric, unit, units, tests, rootText});
   }
@@ -19,7 +19,7 @@ class FrameFacts {
     return parts.filter(Boolean).join(' · ');
   }
 
-  // Pairs of a term and its text, in all units, whatever is drawn.
+  // Returns pairs of a term and its text, in all units, whichever unit is drawn.
   facts(node) {
     const facts = this.units.flatMap((unit) => this.amounts(node, unit));
     const own = this.view.own(node)[0];
@@ -47,7 +47,7 @@ class FrameFacts {
     return node.depth > 1 ? shares.concat([['of parent', shareOf(node.parent)]]) : shares;
   }
 
-  // Empty where there is none.
+  // Returns a doubt about the amount; empty if it is sure.
   doubt(node) {
     const [shown, before] = this.view.figures(node);
     if (!before) return shown.isSure() ? '' : 'Too few samples: this may be chance.';
@@ -57,7 +57,7 @@ class FrameFacts {
                       'The change may be chance.';
   }
 
-  // In one line, to be read aloud.
+  // Returns the facts in one line, to be read aloud.
   text(node) {
     const facts = this.facts(node).map(([term, text]) => `${term} ${text}`);
     return [this.name(node), ...facts, this.doubt(node)].filter(Boolean).join(', ');
@@ -67,14 +67,14 @@ class FrameFacts {
 class Tooltip {
   constructor(root) {
     this.root = root;
-    this.box = null;  // what it is about
+    this.box = null;  // the box that the tooltip describes
   }
 
   hide() {
     this.root.hidden = true;
   }
 
-  // About a box of the layout, at a point of the window.
+  // Shows the tooltip of a box at a point of the window.
   show(box, facts, point) {
     this.root.hidden = false;
     if (this.box !== box) {
@@ -85,7 +85,8 @@ class Tooltip {
     this.place(point);
   }
 
-  // Below and to the right of the point, or where there is room.
+  // Puts the tooltip below and to the right of the point, or above or further left if it would not
+  // fit.
   place({clientX, clientY}) {
     const {innerWidth, innerHeight} = window, {offsetWidth, offsetHeight} = this.root;
     const x = Math.min(clientX + 14, innerWidth - offsetWidth - 8);

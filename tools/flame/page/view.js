@@ -1,14 +1,14 @@
-// The tree that is drawn: from main to what allocates, or from what allocates to its callers.
-// Children are made when they are asked for, that is, when their parent is wide enough to be seen.
+// The tree that is drawn: from main to allocating functions, or from these to their callers.
+// Children are made on demand, when their parent is wide enough to be seen.
 
 class ViewNode {
   constructor(parent, frame, members) {
-    this.parent = parent;    // null: the root
+    this.parent = parent;    // null for the root
     this.frame = frame;      // as in Profile; -1: the root
-    this.members = members;  // of the profile's nodes; what they are is up to the view
+    this.members = members;  // nodes of the profile, with a meaning that the view defines
     this.depth = parent ? parent.depth + 1 : 0;
     this.weight = 0;
-    this.start = 0;  // what is to the left of it, in units of weight
+    this.start = 0;  // weight of the nodes to its left
     this.children = null;
   }
 
@@ -22,8 +22,8 @@ class ViewNode {
 }
 
 class View {
-  // `weights`: which sides count for the width, as a list of their numbers.  `byName`: the order of
-  // siblings, else by weight.
+  // `weights` lists the numbers of the sides that count for the width.  With `byName`, siblings are
+  // in the order of their names, else of their weights.
   constructor(profile, sides, weights, byName) {
     this.profile = profile;
     this.sides = sides;
@@ -51,7 +51,7 @@ class View {
     }
   }
 
-  // The node with the same frames in a view of other amounts, or as far as there is one.
+  // Returns the node with the same frames in a view of other amounts, or the last one that exists.
   find(path) {
     let node = this.root;
     for (const {frame} of path.slice(1)) {
@@ -63,7 +63,7 @@ class View {
   }
 }
 
-// Members: one node of the profile.
+// `members` has one node of the profile.
 class TopDownView extends View {
   constructor(...args) {
     super(...args);
@@ -85,7 +85,7 @@ class TopDownView extends View {
     return children;
   }
 
-  // A figure for each side.
+  // Returns a figure for each side.
   figures(node, sides = this.sides) {
     return this.figuresBy(node, sides, 'addAll');
   }
@@ -107,8 +107,9 @@ class TopDownView extends View {
   }
 }
 
-// Members: for each stack that ends with the frames from here to the root, two numbers: the node of
-// this frame, and the node where the stack ends, whose own amount is meant.
+// `members` has two numbers for each stack that ends with the frames from here to the root: the
+// node of this frame, and the node where the stack ends.  The amount is the own amount of the
+// latter.
 class InvertedView extends View {
   constructor(...args) {
     super(...args);
@@ -143,7 +144,7 @@ class InvertedView extends View {
     });
   }
 
-  // Of a caller nothing is its own.
+  // Callers have no own amount here.
   own(node) {
     return node.depth === 1 ? this.figures(node) : this.sides.map(() => new Figure());
   }
