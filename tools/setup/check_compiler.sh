@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Says so where the compiler that Bazel would take ($CC, else gcc) is older than what was tested.
-# An unknown one may pass: the build will say what it lacks.
+# Fails with a message if the compiler that Bazel would take ($CC, else gcc) is older than the
+# tested ones.  A compiler of unknown version passes: the build reports what it lacks.
 set -euo pipefail
 
 compiler=${CC:-gcc}

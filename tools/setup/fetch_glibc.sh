@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # usage: fetch_glibc.sh DIRECTORY
 #
-# Unpacks the C library of Debian 11 (glibc 2.31) into DIRECTORY, for packages that run on it and
-# on all later ones to be linked with: libc6 and libc6-dev, without what a link does not need.  A
-# DIRECTORY that has it already stays.
+# Unpacks the C library of Debian 11 (glibc 2.31) into DIRECTORY.  Packages are linked with it, so
+# that they run on it and on all later versions.  It is libc6 and libc6-dev, without files that a
+# link does not need.  A DIRECTORY that has it already stays.
 #
 # Runs apt on a private list with one line: the machine's own mirror of Debian, and Debian 11.  It
 # needs no privileges and changes nothing on the machine.  apt checks signatures and hashes as
@@ -54,7 +54,7 @@ options=(
 echo "fetching the C library of Debian 11 with apt (once; a few seconds)" >&2
 apt-get "${options[@]}" -q update >"$private/log" 2>&1 ||
   fail "apt could not read Debian 11 from the machine's mirror: try again when it answers."
-# The machine's own libc6 is newer: ask for the version of the list.
+# Asks for the version in the list, because the machine's own libc6 is newer.
 version=$(apt-cache "${options[@]}" madison libc6 2>>"$private/log" |
   awk -F' *[|] *' '$3 ~ /bullseye.*Packages/ { print $2; exit }')
 [[ $version == 2.31-* ]] || fail "the mirror has no libc6 of Debian 11."
@@ -68,7 +68,7 @@ for package in "$private/download"/*.deb; do
     fail "$(basename "$package") did not unpack; the disk may be full."
 done
 
-# What is compiled sees the machine's own headers, and no C library is linked statically.
+# Compilations use the machine's own headers, and no C library is linked statically.
 cd "$directory.new"
 find . -name '*.a' ! -name libc_nonshared.a -delete
 rm -rf etc sbin usr/bin usr/sbin usr/share usr/include usr/lib/x86_64-linux-gnu/{gconv,audit}

@@ -6,16 +6,16 @@
 #   is_ready   a function: whether a folder is the source
 #   mend       a function that changes a folder where it must be
 #
-# Of the versions that the machine's distribution offers, one of `preferred` is taken, else the
-# newest.  Where the mirror lists a version and has not its files, as incomplete mirrors do, the
-# versions of other_suites of the same mirror follow, with a line that says so.  What is there
-# already stays, whatever its version, but is mended.
+# Takes one of the `preferred` versions that the machine's distribution offers, else the newest.  If
+# the mirror lists a version but lacks its files, as incomplete mirrors do, tries the versions of
+# other_suites of the same mirror, with a line that says so.  A folder that exists already keeps its
+# version, but is mended.
 #
 # `apt-get source` needs deb-src lines, which few machines have.  So this script runs apt on a
 # private copy of the machine's sources, with every `deb` turned into `deb-src`, and with private
 # lists.  It needs no privileges and changes nothing on the machine.  apt checks signatures and
 # hashes as always.
-# shellcheck shell=bash disable=SC2154 # who sources this sets the names above
+# shellcheck shell=bash disable=SC2154 # the sourcing script sets the names above
 set -euo pipefail
 
 other_suites='bookworm trixie sid'
@@ -79,10 +79,10 @@ options=(
   -o APT::Get::AllowUnauthenticated=false
 )
 
-# A failing source of the machine is no error.  The error comes if the package is not found.
+# A failing source of the machine is no error, unless the package is not found.
 update() { apt-get "${options[@]}" -q update >>"$private/log" 2>&1 || true; }
 
-# The versions on offer, one a line, the best first.
+# Prints the offered versions, one per line, the best first.
 offered() {
   local all
   all=$(apt-cache "${options[@]}" showsrc --only-source "$package" 2>>"$private/log" |
@@ -93,7 +93,7 @@ offered() {
   } | awk 'NF && !seen[$0]++'
 }
 
-# Sets `taken` to the first version whose files are there.
+# Sets `taken` to the first version whose files exist.
 download() {
   local version
   for version in $(offered); do

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Installs the packages of packages.txt that are missing or too old, after a line that says so.
-# Nothing is downloaded if one of them cannot be had here, in the version that is needed.
+# Downloads nothing if this distribution lacks one of them in the version that is needed.
 set -euo pipefail
 
 die() {
@@ -41,11 +41,11 @@ for entry in "${wanted[@]}"; do
 done
 [[ ${#missing[@]} -eq 0 ]] && exit
 
-# The version that apt would install, or nothing.
+# Prints the version that apt would install; nothing if it knows no version.
 candidate() { # package
   LC_ALL=C apt-cache policy "$1" 2>/dev/null | sed -n 's/^  Candidate: //p' | grep -v '^(none)$'
 }
-# The name of the package in this distribution; the last one where apt has no list yet.
+# Prints the name of the package in this distribution; the last one if apt has no list yet.
 name_here() { # entry
   local name names=${1%%>=*}
   for name in ${names//|/ }; do
@@ -79,7 +79,7 @@ fi
 
 log=$(mktemp)
 trap 'rm -f "$log"' EXIT
-# Output is for a person at a terminal; otherwise it is shown if apt fails.
+# Shows output on a terminal at once; otherwise only if apt fails.
 apt_get() {
   local to=/dev/null
   [[ ! -t 2 ]] || to=/dev/stderr
@@ -87,7 +87,7 @@ apt_get() {
     apt-get -o DPkg::Lock::Timeout=600 "$@" 2>&1 | tee -a "$log" >"$to"
 }
 no_mirror='Failed to fetch|Could not resolve|Could not connect|Temporary failure|Unable to connect'
-# What apt said, for whoever did not see it.
+# Shows apt's messages, unless they were shown on a terminal.
 show() { # lines at most
   [[ ! -t 2 ]] || return 0
   { grep -E '^(E:|W:|Err:|dpkg:|Error)' "$log" || cat "$log"; } | tail -n "$1" >&2
@@ -97,7 +97,7 @@ unreachable() {
   die "$1: check the network, the proxy and /etc/apt with 'apt-get update', then run this again."
 }
 
-# One of several mirrors may fail.  Without any, apt would try each of the packages for minutes.
+# One of several mirrors may fail.  If all fail, apt would try each of the packages for minutes.
 if ! apt_get update || ! grep -qE '^(Hit|Get):' "$log"; then
   ! grep -qE "$no_mirror" "$log" || unreachable "apt cannot reach its mirror"
 fi

@@ -1,24 +1,24 @@
 #!/usr/bin/env bash
 # usage: mend_mimalloc.sh DIRECTORY
 #
-# Mends two defects of mimalloc 3.0.1 in its unpacked source; other versions stay as they are, as
-# does what has been mended.
+# Mends two defects of mimalloc 3.0.1 in its unpacked source.  Other versions, and source that has
+# been mended already, stay unchanged.
 #
-# 1. A page knows by a flag whether it has blocks that begin inside of a cell, as aligned_alloc()
-#    makes them.  When a thread abandons the page (it is full, or the thread ends) 3.0.1 forgets the
+# 1. A flag of a page says whether it has blocks that begin inside of a cell, as aligned_alloc()
+#    makes them.  When a thread abandons the page (it is full, or the thread ends) 3.0.1 clears the
 #    flag.  A free then takes the middle of a cell for its begin, and the next blocks of the page
-#    overlap: four threads that free each other's aligned blocks crash within a second.  So the flag
-#    is kept, and what asks whether a page is abandoned looks past it.
-# 2. A new page is entered into a map, a part of which may have to be made for that.  Where memory
-#    has ended (ulimit -v) there is none for the part, and 3.0.1 writes to address 0.  So the parts
-#    for all of an arena are made with it (64 KiB of addresses for 512 MiB), a part that lacks even
-#    so before the page is, and without it the page is given back.
+#    overlap: four threads that free each other's aligned blocks crash within a second.  The mended
+#    source keeps the flag, and ignores it when it checks whether a page is abandoned.
+# 2. A new page is entered into a map, and a part of the map may have to be allocated for that.  If
+#    memory has run out (ulimit -v), that fails, and 3.0.1 writes to address 0.  The mended source
+#    allocates the parts for a whole arena together with it (64 KiB of addresses for 512 MiB).  It
+#    allocates a part that is still missing before the page, and gives the page back if that fails.
 set -euo pipefail
 
 source=$1
 grep -q '^#define MI_MALLOC_VERSION 301' "$source/include/mimalloc.h" || exit 0
 
-# The files that are mended are renamed at the end, so that a failure leaves none half mended.
+# Mended files are renamed at the end, so that a failure leaves no file half mended.
 mended=()
 trap 'rm -f "${mended[@]/%/.new}"' EXIT
 begin() { # file, word that tells a mended one
@@ -71,7 +71,7 @@ fi
 if begin src/arena.c allomon_has_page_map; then
   replace '  // mi_lock_init(&arena->abandoned_visit_lock);' \
     "  allomon_has_page_map(start, mi_size_of_slices(slice_count));"
-  # No entry is behind the first MI_LARGE_PAGE_SIZE bytes of a page.
+  # All entries are in the first MI_LARGE_PAGE_SIZE bytes of a page.
   replace '  // guard page at the end of mimalloc page?' \
     "  size_t mapped_size = MI_LARGE_PAGE_SIZE;\\
   if (mapped_size > alloc_size) { mapped_size = alloc_size; }\\

@@ -27,7 +27,7 @@ options() {
     echo "common --override_module=$module=$workspace/tools/workspace/stand_ins/$module"
   done
   echo "common --lockfile_mode=off"
-  # Otherwise Bazel 7 also has what it defines behind any WORKSPACE, and downloads that.
+  # Otherwise Bazel 7 adds its own definitions after any WORKSPACE, and downloads them.
   if [[ ${label%%.*} == 7 ]]; then echo "common --noenable_workspace"; fi
 }
 
