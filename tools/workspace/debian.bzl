@@ -1,6 +1,6 @@
 """Repository rules over what Debian's packages put on the machine: nothing is downloaded."""
 
-# Target name -> the pkg-config modules whose libraries it links.
+# Maps target names to the pkg-config modules whose libraries they link.
 _MODULES = {
     "absl_status": ["absl_statusor", "absl_status", "absl_strings", "absl_cord"],
     "gtest": ["gtest", "gmock"],
@@ -54,9 +54,9 @@ def _link_flags(ctx, pkg_config, modules):
     return [flag for flag in asked.stdout.strip().split(" ") if flag]
 
 def _target(name, modules, flags):
-    # Abseil's list is of forty libraries, of which a program uses a few.  Those that were asked for
-    # stay: in tests, which are linked dynamically, only our own libraries refer to them, and that
-    # does not make a library needed.
+    # Abseil's list has forty libraries, of which a program uses a few.  The requested ones are
+    # always linked: in tests, which are linked dynamically, only Allomon's own libraries refer to
+    # them, and --as-needed would drop them.
     if len(flags) > 4:
         asked = ["-l" + module for module in modules]
         flags = asked + ["-Wl,--push-state,--as-needed"] + flags + ["-Wl,--pop-state"]
@@ -67,7 +67,7 @@ def _flags(ctx, pkg_config, name):
         return _OTHERS[name]
     flags = _link_flags(ctx, pkg_config, _MODULES[name])
     if name.startswith("gtest") or name == "benchmark":
-        flags = flags + ["-lpthread"]  # of which older modules say nothing
+        flags = flags + ["-lpthread"]  # missing in older modules
     return flags
 
 def _optional_target(ctx, pkg_config, name):
@@ -98,8 +98,8 @@ def _debian_libraries_impl(ctx):
         targets.append(_target(name, _MODULES.get(name, []), flags))
     ctx.file("BUILD", "\n".join(targets))
 
-# Libraries of -dev packages, whose headers are in the compiler's own search path: nothing but link
-# options.  Asked again whenever Bazel's server starts, so that an update of Debian is seen.
+# Libraries of -dev packages: link options only, because their headers are in the compiler's search
+# path.  pkg-config is asked again whenever Bazel's server starts, so that an update is noticed.
 _debian_libraries = repository_rule(
     implementation = _debian_libraries_impl,
     attrs = {"libraries": attr.string_list(mandatory = True)},
@@ -117,7 +117,8 @@ def debian_libraries():
 
     _debian_libraries(name = "debian_embedded", libraries = ["python"])
 
-    # What Bazel's registry has, too.  Our targets name that, so that a program has one of each.
+    # Libraries that Bazel's registry has, too.  Allomon's targets use the registry's names, so that
+    # a program has each library once.
     _debian_libraries(
         name = "debian_stand_ins",
         libraries = ["absl_status", "benchmark", "gtest", "gtest_main", "nlohmann_json"],

@@ -22,7 +22,7 @@ def _httplib_source_impl(ctx):
     ctx.symlink(source.get_child("httplib.h"), "httplib.h")
     ctx.file("BUILD", _BUILD)
 
-# Done when the server starts; in 20 ms, when the source is there.
+# Runs when Bazel's server starts; takes 20 ms if the source is there.
 httplib_source = repository_rule(
     implementation = _httplib_source_impl,
     local = True,

@@ -10,7 +10,7 @@ def _mimalloc_source_impl(ctx):
         ctx.symlink(source.get_child(folder), folder)
     ctx.symlink(Label("//tools/workspace:mimalloc.BUILD"), "BUILD")
 
-# Done when the server starts; in 20 ms, when the source is there.
+# Runs when Bazel's server starts; takes 20 ms if the source is there.
 mimalloc_source = repository_rule(
     implementation = _mimalloc_source_impl,
     local = True,

@@ -5,7 +5,7 @@ load(":httplib.bzl", "httplib_source")
 load(":mimalloc.bzl", "mimalloc_source")
 
 def _stand_in_impl(ctx):
-    # Repositories of the same name are there in Bazel 4 and are no packages of Allomon.
+    # Bazel 4 has repositories of these names, which are no packages of Allomon.
     names = ctx.path(Label("//tools/workspace:BUILD")).dirname.get_child("stand_ins")
     for entry in names.get_child(ctx.attr.of).readdir():
         ctx.symlink(entry, entry.basename)
@@ -20,7 +20,7 @@ _STAND_INS = [
     # What Debian's package of it is too new for, and rules of a later time.
     "rules_cc",
     "rules_shell",
-    # Every cc_test names it, also where no coverage is collected.
+    # Every cc_test refers to it, even without coverage.
     "remote_coverage_tools",
     # The system's libraries.
     "abseil-cpp",
