@@ -30,7 +30,7 @@ options=()
 [[ -n ${XML_OUTPUT_FILE:-} ]] && options+=(--junit="$XML_OUTPUT_FILE")
 [[ ${GITHUB_ACTIONS:-} == true ]] && options+=(--github)
 
-# `bazel run` starts programs elsewhere than in the source tree.
+# `bazel run` does not start programs in the source tree.
 [[ -n ${BUILD_WORKSPACE_DIRECTORY:-} && $baseline != /* ]] &&
   baseline=$BUILD_WORKSPACE_DIRECTORY/$baseline
 
