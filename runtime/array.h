@@ -6,7 +6,7 @@
 #include <string_view>
 
 #include "runtime/handle.h"
-#include "runtime/internal/check.h"
+#include "runtime/internal/object/check.h"
 
 namespace allomon::gc {
 

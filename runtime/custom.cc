@@ -2,8 +2,8 @@
 
 #include <new>
 
-#include "runtime/internal/allocate.h"
-#include "runtime/internal/heap_core.h"
+#include "runtime/internal/collect/allocate.h"
+#include "runtime/internal/collect/heap_core.h"
 
 namespace allomon::gc {
 namespace internal {

@@ -25,8 +25,8 @@
 #include <utility>
 
 #include "runtime/internal/reference_ops.h"
-#include "runtime/internal/root_list.h"
-#include "runtime/internal/window.h"
+#include "runtime/internal/collect/root_list.h"
+#include "runtime/internal/space/window.h"
 #include "runtime/type.h"
 
 namespace allomon::gc {

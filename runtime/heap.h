@@ -29,7 +29,7 @@
 #include "runtime/heap_options.h"
 #include "runtime/heap_statistics.h"
 #include "runtime/identity.h"
-#include "runtime/internal/stand_point.h"
+#include "runtime/internal/stacks/stand_point.h"
 #include "runtime/locals.h"
 #include "runtime/make.h"
 #include "runtime/numbers.h"

@@ -6,7 +6,7 @@
 #include <optional>
 #include <string>
 
-#include "runtime/internal/chunk.h"
+#include "runtime/internal/space/chunk.h"
 
 namespace allomon::gc {
 namespace {

@@ -2,9 +2,9 @@
 
 #include <new>
 
-#include "runtime/internal/heap_core.h"
-#include "runtime/internal/identity_table.h"
-#include "runtime/internal/value_word.h"
+#include "runtime/internal/collect/heap_core.h"
+#include "runtime/internal/tables/identity_table.h"
+#include "runtime/internal/object/value_word.h"
 #include "tracker/base/check.h"
 
 namespace allomon::gc::internal {

@@ -4,9 +4,9 @@
 #include <new>
 
 #include "runtime/heap.h"
-#include "runtime/internal/live_objects.h"
-#include "runtime/internal/snapshot_writer.h"
-#include "runtime/internal/type_table.h"
+#include "runtime/internal/snapshot/live_objects.h"
+#include "runtime/internal/snapshot/snapshot_writer.h"
+#include "runtime/internal/tables/type_table.h"
 #include "tracker/base/uncancelled.h"
 
 namespace allomon::gc {

@@ -3,7 +3,7 @@
 #include <cstring>
 #include <new>
 
-#include "runtime/internal/heap_core.h"
+#include "runtime/internal/collect/heap_core.h"
 
 namespace allomon::gc::internal {
 

@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "runtime/internal/check.h"
+#include "runtime/internal/object/check.h"
 
 namespace allomon::gc {
 

@@ -21,7 +21,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "runtime/internal/marshal_layout.h"
+#include "runtime/internal/marshal/marshal_layout.h"
 #include "runtime/make.h"
 
 namespace allomon::gc {

@@ -6,7 +6,7 @@
 #include <new>
 #include <type_traits>
 
-#include "runtime/internal/check.h"
+#include "runtime/internal/object/check.h"
 #include "runtime/make.h"
 
 namespace allomon::gc {

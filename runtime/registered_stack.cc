@@ -1,6 +1,6 @@
 #include "runtime/registered_stack.h"
 
-#include "runtime/internal/heap_core.h"
+#include "runtime/internal/collect/heap_core.h"
 
 namespace allomon::gc {
 

@@ -12,7 +12,7 @@
 
 #include <cstddef>
 
-#include "runtime/internal/stand_point.h"
+#include "runtime/internal/stacks/stand_point.h"
 
 namespace allomon::gc {
 

@@ -6,7 +6,7 @@
 #include <string>
 #include <utility>
 
-#include "runtime/internal/check.h"
+#include "runtime/internal/object/check.h"
 
 namespace allomon::gc {
 namespace {

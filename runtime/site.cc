@@ -4,7 +4,7 @@
 #include <string_view>
 #include <utility>
 
-#include "runtime/internal/site_table.h"
+#include "runtime/internal/tables/site_table.h"
 #include "tracker/base/uncancelled.h"
 #include "tracker/formats/write_file.h"
 

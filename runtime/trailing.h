@@ -15,7 +15,7 @@
 #include <new>
 #include <type_traits>
 
-#include "runtime/internal/check.h"
+#include "runtime/internal/object/check.h"
 #include "runtime/make.h"
 #include "runtime/numbers.h"
 

@@ -32,8 +32,8 @@
 #include <iterator>
 #include <string_view>
 
-#include "runtime/internal/layout.h"
-#include "runtime/internal/type_name.h"
+#include "runtime/internal/object/layout.h"
+#include "runtime/internal/object/type_name.h"
 
 namespace allomon::gc {
 

@@ -39,8 +39,8 @@
 
 #include <type_traits>
 
-#include "runtime/internal/check.h"
-#include "runtime/internal/value_word.h"
+#include "runtime/internal/object/check.h"
+#include "runtime/internal/object/value_word.h"
 
 namespace allomon::gc {
 

@@ -6,8 +6,8 @@
 #include <stdexcept>
 #include <string>
 
-#include "runtime/internal/memory.h"
-#include "runtime/internal/mutator.h"
+#include "runtime/internal/space/memory.h"
+#include "runtime/internal/collect/mutator.h"
 
 namespace allomon::gc::internal {
 

@@ -12,7 +12,7 @@
 #include <cstddef>
 
 #include "runtime/handle.h"
-#include "runtime/internal/check.h"
+#include "runtime/internal/object/check.h"
 #include "runtime/make.h"
 
 namespace allomon::gc {

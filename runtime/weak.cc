@@ -1,9 +1,9 @@
 #include "runtime/weak.h"
 
-#include "runtime/internal/allocate.h"
-#include "runtime/internal/check.h"
-#include "runtime/internal/collector.h"
-#include "runtime/internal/value_word.h"
+#include "runtime/internal/collect/allocate.h"
+#include "runtime/internal/object/check.h"
+#include "runtime/internal/collect/collector.h"
+#include "runtime/internal/object/value_word.h"
 
 namespace allomon::gc::internal {
 

@@ -10,7 +10,7 @@
 #include "gtest/gtest.h"
 #include "runtime/custom.h"
 #include "runtime/heap.h"
-#include "runtime/internal/heap_core.h"
+#include "runtime/internal/collect/heap_core.h"
 #include "runtime/marshal.h"
 #include "runtime/weak.h"
 #include "tracker/tracker.h"

@@ -8,7 +8,7 @@
 #include <random>
 
 #include "runtime/heap.h"
-#include "runtime/internal/marshal_format.h"
+#include "runtime/internal/marshal/marshal_format.h"
 #include "tests/fuzz/target.h"
 #include "tests/runtime/marshal_graphs.h"
 

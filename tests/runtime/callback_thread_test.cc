@@ -10,7 +10,7 @@
 
 #include "gtest/gtest.h"
 #include "runtime/heap.h"
-#include "runtime/internal/heap_core.h"
+#include "runtime/internal/collect/heap_core.h"
 #include "tracker/tracker.h"
 
 namespace allomon::gc {

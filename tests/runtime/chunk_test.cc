@@ -5,7 +5,7 @@
 #include <memory>
 
 #include "gtest/gtest.h"
-#include "runtime/internal/chunk_stock.h"
+#include "runtime/internal/space/chunk_stock.h"
 
 namespace allomon::gc::internal {
 namespace {

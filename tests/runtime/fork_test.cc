@@ -16,7 +16,7 @@
 
 #include "gtest/gtest.h"
 #include "runtime/heap.h"
-#include "runtime/internal/window.h"
+#include "runtime/internal/space/window.h"
 #include "tracker/tracker.h"
 
 namespace allomon::gc {

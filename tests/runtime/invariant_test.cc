@@ -6,7 +6,7 @@
 #include <memory>
 
 #include "runtime/heap.h"
-#include "runtime/internal/heap_core.h"
+#include "runtime/internal/collect/heap_core.h"
 #include "tracker/base/check.h"
 
 namespace allomon::gc {

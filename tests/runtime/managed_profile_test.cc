@@ -7,7 +7,7 @@
 #include "gtest/gtest.h"
 #include "runtime/custom.h"
 #include "runtime/heap.h"
-#include "runtime/internal/mutator.h"
+#include "runtime/internal/collect/mutator.h"
 #include "tests/runtime/managed_profile_case.h"
 
 namespace allomon::gc {

@@ -5,7 +5,7 @@
 
 #include "gtest/gtest.h"
 #include "runtime/heap.h"
-#include "runtime/internal/heap_core.h"
+#include "runtime/internal/collect/heap_core.h"
 #include "tests/runtime/lists.h"
 
 namespace allomon::gc {

@@ -5,7 +5,7 @@
 
 #include "gtest/gtest.h"
 #include "runtime/heap.h"
-#include "runtime/internal/marshal_format.h"
+#include "runtime/internal/marshal/marshal_format.h"
 #include "runtime/marshal.h"
 #include "tests/runtime/marshal_graphs.h"
 

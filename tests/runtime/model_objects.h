@@ -14,7 +14,7 @@
 
 #include "gtest/gtest.h"
 #include "runtime/heap.h"
-#include "runtime/internal/site_table.h"
+#include "runtime/internal/tables/site_table.h"
 
 namespace allomon::gc::testing {
 

@@ -11,7 +11,7 @@
 
 #include "gtest/gtest.h"
 #include "runtime/heap.h"
-#include "runtime/internal/heap_core.h"
+#include "runtime/internal/collect/heap_core.h"
 #include "runtime/weak.h"
 #include "tests/runtime/model_objects.h"
 #include "tests/runtime/wild_tracker.h"

@@ -13,7 +13,7 @@
 
 #include "gtest/gtest.h"
 #include "runtime/heap.h"
-#include "runtime/internal/heap_core.h"
+#include "runtime/internal/collect/heap_core.h"
 
 namespace allomon::gc {
 namespace {

@@ -16,8 +16,8 @@
 
 #include "gtest/gtest.h"
 #include "runtime/heap.h"
-#include "runtime/internal/heap_core.h"
-#include "runtime/internal/site_table.h"
+#include "runtime/internal/collect/heap_core.h"
+#include "runtime/internal/tables/site_table.h"
 #include "tests/support/statistics.h"
 #include "tracker/tracker.h"
 

@@ -11,7 +11,7 @@
 
 #include "gtest/gtest.h"
 #include "runtime/heap.h"
-#include "runtime/internal/heap_core.h"
+#include "runtime/internal/collect/heap_core.h"
 #include "tools/snapshot/dominators.h"
 #include "tools/snapshot/paths.h"
 #include "tools/snapshot/read_snapshot.h"

@@ -1,0 +1,79 @@
+// The end of a marking: handles the references that do not keep their object alive.  For both modes
+// of Marker.
+#ifndef ALLOMON_RUNTIME_INTERNAL_MARK_WEAK_H_
+#define ALLOMON_RUNTIME_INTERNAL_MARK_WEAK_H_
+
+#include <algorithm>
+
+#include "runtime/internal/collect/collector.h"
+#include "runtime/internal/collect/marker.h"
+
+namespace allomon::gc::internal {
+
+// Marks the values whose keys are marked, until nothing changes or stop().  Returns true if it has
+// reached the fixed point.
+template <MarkMode kMode, typename Stop>
+bool MarkEphemerons(Marker<kMode>& marker, Stop stop) {
+  for (uint64_t before = 0; before != marker.progress();) {
+    before = marker.progress();
+    for (Object* e = marker.first_ephemeron(); e != nullptr; e = EphemeronOf(e).next_marked) {
+      EphemeronSlots& slots = EphemeronOf(e);
+      if (slots.key == nullptr || !marker.IsMarked(slots.key)) continue;
+      marker.Visit(slots.value);
+      if (!marker.MarkUntil(stop)) return false;
+      marker.Rescan();
+    }
+  }
+  return true;
+}
+
+template <MarkMode kMode>
+void ClearDeadEphemerons(Marker<kMode>& marker) {
+  for (Object* e = marker.first_ephemeron(); e != nullptr; e = EphemeronOf(e).next_marked) {
+    EphemeronSlots& slots = EphemeronOf(e);
+    if (slots.key != nullptr && !marker.IsMarked(slots.key)) slots.Clear();
+  }
+}
+
+// Makes the finalizers of unreachable objects due, in the order of their registration, and visits
+// their objects.  Weak references to the objects were cleared before.
+template <MarkMode kMode>
+void ReviveFinalizable(HeapCore& heap, Marker<kMode>& marker) ALLOMON_REQUIRES(heap.tables_mutex) {
+  WeakTable<Finalizer>& table = heap.finalizers;
+  heap.due_actions += table.MoveDead(
+      0, [&marker](const Finalizer& finalizer) { return !marker.IsMarked(finalizer.object); });
+  for (size_t i = table.due_head; i < table.due.size(); ++i) marker.Visit(table.due[i].object);
+}
+
+// Tells the tables which objects are dead.  was_there(object) is true if the marking has looked for
+// the object; an object that is newer counts as live.
+template <MarkMode kMode, typename WasThere>
+void FilterTables(HeapCore& heap, const Marker<kMode>& marker, WasThere was_there)
+    ALLOMON_REQUIRES(heap.tables_mutex) {
+  const auto is_marked = [&marker](Object* object) { return marker.IsMarked(object); };
+  heap.samples.AfterMajor(is_marked);
+  for (Mutator* m = heap.world.first(); m != nullptr; m = m->next) {
+    m->survival.AfterMajor(is_marked, was_there);
+  }
+  heap.due_actions += heap.customs.MoveDead(
+      0, [&marker](const CustomBlockEntry& entry) { return !marker.IsMarked(entry.object); });
+  heap.identities.AfterMajor(is_marked);
+}
+
+// Removes dead ephemerons from the lists that minor collections visit.
+template <MarkMode kMode>
+void ForgetDeadEphemerons(HeapCore& heap, const Marker<kMode>& marker) {
+  const auto forget_dead = [&marker](Vector<Object*>& ephemerons) {
+    const auto is_dead = [&marker](Object* e) { return !marker.IsMarked(e); };
+    ephemerons.erase(std::remove_if(ephemerons.begin(), ephemerons.end(), is_dead),
+                     ephemerons.end());
+  };
+  forget_dead(heap.left_weaks);
+  for (Mutator* mutator = heap.world.first(); mutator != nullptr; mutator = mutator->next) {
+    forget_dead(mutator->weaks);
+  }
+}
+
+}  // namespace allomon::gc::internal
+
+#endif  // ALLOMON_RUNTIME_INTERNAL_COLLECT_MARK_WEAK_H_

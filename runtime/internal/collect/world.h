@@ -1,0 +1,108 @@
+// Stops and resumes the threads of a heap.  See "Threads" in runtime/README.md.
+//
+// A thread runs, or it stands: parked at a safepoint, in native code, or because it has stopped the
+// others itself.  inv.world: the heap is collected only while no thread runs, and no thread begins
+// to run while `stopping`.
+#ifndef ALLOMON_RUNTIME_INTERNAL_COLLECT_WORLD_H_
+#define ALLOMON_RUNTIME_INTERNAL_COLLECT_WORLD_H_
+
+#include <pthread.h>
+
+#include <atomic>
+#include <cstdint>
+
+#include "tracker/base/mutex.h"
+
+namespace allomon::gc::internal {
+
+using allomon::internal::Condition;
+using allomon::internal::Mutex;
+using allomon::internal::MutexHolder;
+
+class Mutator;
+
+// inv.mutator.state: a thread goes from kOutside to kRunning and back, and from kRunning to each of
+// the other states and back.  There are no other transitions.
+enum class MutatorState : uint8_t {
+  kOutside,   // not in the world's list: about to attach, or detached
+  kRunning,   // may touch the heap; collectors wait for it
+  kParked,    // at a safepoint, until another thread resumes the world
+  kStopping,  // has stopped the world, or waits for the others to stand
+  kNative,    // in a NativeRegion, or waiting for a lock of the runtime
+};
+
+class World {
+ public:
+  // Adds the calling thread's mutator to the world and announces it to the tracker.  Waits for a
+  // collection in progress.
+  void Add(Mutator* mutator);
+  // Removes the calling thread, which runs; the tracker forgets its mutator.  If another thread
+  // wants to stop the world, the caller parks first, because that collector waits for it.
+  void Remove(Mutator* mutator);
+
+  // Whether a thread wants all others to stand.  The owner of a limit executes a seq_cst fence
+  // between storing the limit and this call.
+  bool stopping() const { return stopping_.load(std::memory_order_relaxed); }
+
+  // Called by a running thread, at a point where a collection may happen.
+  void ParkIfStopping(Mutator& mutator);
+
+  // Stops all other threads.  Returns false if another thread has begun to stop the world: the
+  // caller was then parked for that collection, and must check its state again.  `caller` is the
+  // calling thread's mutator; nullptr when the thread is not attached or stands.
+  bool Stop(Mutator* caller);
+  // Called by the thread that has stopped the world.
+  void Resume();
+
+  void EnterNative(Mutator& mutator);
+  void LeaveNative(Mutator& mutator);
+
+  // Called by the thread that has stopped the world.
+  Mutator* first() const ALLOMON_NO_THREAD_SAFETY_ANALYSIS {  // the stop takes the lock's place
+    ALLOMON_DCHECK("inv.world", IsStoppedByMe());
+    return first_;
+  }
+  // Returns the words that detached threads had allocated in their nurseries.
+  uint64_t departed_words() const ALLOMON_NO_THREAD_SAFETY_ANALYSIS {  // as above
+    ALLOMON_DCHECK("inv.world", IsStoppedByMe());
+    return departed_words_;
+  }
+
+  // Called in a forked child by the thread that has stopped the world.  `survivor` is that thread's
+  // mutator, nullptr if it is not attached.  Only this mutator stays in the world.  Returns the
+  // first of the other mutators, which are linked by `next` and unknown to the tracker.
+  Mutator* ResetAfterFork(Mutator* survivor);
+
+  // Called before the world is destroyed, when no other thread can refer to it.
+  bool IsEmpty();
+
+  // For ALLOMON_DCHECK.
+  bool IsStoppedByMe() const {
+    return stopping() && stopper_thread_.load(std::memory_order_relaxed) == pthread_self();
+  }
+
+ private:
+  void ParkLocked(Mutator& mutator) ALLOMON_REQUIRES(mutex_);
+  void RequestStopLocked() ALLOMON_REQUIRES(mutex_);
+  void WaitForResumeLocked() ALLOMON_REQUIRES(mutex_);
+  void StandLocked(Mutator& mutator, MutatorState as) ALLOMON_REQUIRES(mutex_);
+  void RunLocked(Mutator& mutator, MutatorState was) ALLOMON_REQUIRES(mutex_);
+  void LeaveLocked(Mutator& mutator) ALLOMON_REQUIRES(mutex_);
+  bool CountsAgreeLocked() const ALLOMON_REQUIRES(mutex_);
+
+  Mutex mutex_;
+  Condition all_stand_;
+  Condition resumed_;
+  std::atomic<bool> stopping_{false};  // written under mutex_
+  // The thread that has stopped the world, and its mutator if that was running; written under
+  // mutex_.
+  std::atomic<pthread_t> stopper_thread_{0};
+  Mutator* stopper_ ALLOMON_GUARDED_BY(mutex_) = nullptr;
+  int running_ ALLOMON_GUARDED_BY(mutex_) = 0;
+  Mutator* first_ ALLOMON_GUARDED_BY(mutex_) = nullptr;
+  uint64_t departed_words_ ALLOMON_GUARDED_BY(mutex_) = 0;
+};
+
+}  // namespace allomon::gc::internal
+
+#endif  // ALLOMON_RUNTIME_INTERNAL_COLLECT_WORLD_H_

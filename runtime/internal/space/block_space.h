@@ -1,0 +1,146 @@
+// The old space of objects up to 8 KiB: mark-region.  Objects are placed by bumping a cursor
+// through holes, which are runs of lines in which the last marking found nothing.  An object that
+// does not fit and is larger than a line goes to an overflow block instead, so that it does not
+// waste the rest of the hole.  See "Old space" in runtime/README.md.
+//
+// Used only while the world is stopped, except where stated.
+#ifndef ALLOMON_RUNTIME_INTERNAL_SPACE_BLOCK_SPACE_H_
+#define ALLOMON_RUNTIME_INTERNAL_SPACE_BLOCK_SPACE_H_
+
+#include <cstddef>
+
+#include "runtime/internal/space/chunk.h"
+#include "runtime/internal/space/chunk_stock.h"
+#include "runtime/internal/space/memory.h"
+
+namespace allomon::gc::internal {
+
+class BlockSpace {
+ public:
+  BlockSpace() = default;
+  ~BlockSpace();
+  BlockSpace(const BlockSpace&) = delete;
+  BlockSpace& operator=(const BlockSpace&) = delete;
+
+  // Returns a number of entirely free blocks that suffices for `bytes` of objects, whatever their
+  // sizes and whatever the holes.  The cursor leaves a block with at most 8 KiB unused, and two
+  // cursors are open.
+  static size_t BlocksFor(size_t bytes) { return bytes / (kBlockBytes - kMaxYoungBytes - 16) + 3; }
+
+  // Allocates `bytes`, header included.  inv.reserve: the caller has ensured that enough free
+  // blocks exist, so this never fails.
+  char* Allocate(size_t bytes) {
+    char* start = cursor_;
+    if (__builtin_expect(bytes > static_cast<size_t>(end_ - start), 0)) return AllocateSlow(bytes);
+    cursor_ = start + bytes;
+    return start;
+  }
+
+  // Takes an entirely free block, of kBlockBytes, which objects fill from its beginning on.
+  char* TakeFreeBlock();
+
+  // Adds a chunk of free blocks; false if the backend has no memory.
+  bool AddChunk();
+  size_t free_blocks() const { return free_.size(); }
+  size_t bytes() const { return chunks_.size() * kChunkBytes; }
+
+  void ClearMarks();
+  // Finds the holes from the marked lines.  Keeps at least `keep_blocks` free blocks, and gives
+  // further entirely free chunks back.
+  void Sweep(size_t keep_blocks);
+
+  template <typename Visit>
+  void ForEachMarked(Visit visit) {
+    for (Chunk* chunk : chunks_) chunk->ForEachMarked(visit);
+  }
+
+  // --- Marking in slices (mark_cycle.h).  Each Clear, Sweep and Release does one piece of work on
+  // a chunk, and returns false when nothing is left.
+
+  // Starts a marking.  The marks of the blocks in use are valid once ClearNext() has cleared them.
+  // Blocks taken before EndMarking() hold live objects only.
+  void BeginMarking();
+  bool ClearNext();
+  // Calls visit(Object*) for the objects marked since BeginMarking(), except those of new blocks.
+  template <typename Visit>
+  void ForEachMarkedSince(Visit visit) {
+    for (Chunk* chunk : chunks_) chunk->ForEachMarked(visit, chunk->marks_known);
+  }
+  // Whether the object was made or promoted since BeginMarking().
+  static bool IsFresh(const Object* object) { return Chunk::Of(object)->IsFresh(object); }
+  // Whether the object that holds the byte, in one of the chunks, is marked, or fresh.
+  static bool IsInMarked(char* byte) {
+    return Chunk::Of(byte)->IsFresh(byte) || Chunk::Of(byte)->MarkedAt(byte) != nullptr;
+  }
+  void EndMarking();
+  bool SweepNext();
+  // Chooses the chunks that Sweep() would give back.  Called after the last SweepNext().
+  void ChooseReleases(size_t keep_blocks);
+  // Removes one of the chosen chunks and returns it for the caller to free; nullptr if there is
+  // none left.
+  Chunk* TakeReleased();
+
+  ChunkStock& stock() { return stock_; }
+  // Sets whether chunks added later have small pages, which are taken one by one.
+  void SetPrefersSmallPages(bool prefers) { prefers_small_pages_ = prefers; }
+
+  // Numbers the marked objects from `first` on, in the order of ForEachMarked().
+  uint32_t NumberMarked(uint32_t first) {
+    for (Chunk* chunk : chunks_) first = chunk->NumberMarked(first);
+    return first;
+  }
+
+  // Whether the address, of an object or a slot, lies in a block of this space.
+  bool Contains(const void* address) const { return Find(address) != nullptr; }
+
+  // --- For words of native stacks, before ClearMarks().
+
+  // All chunks lie between these addresses.
+  uintptr_t low() const { return chunks_.empty() ? 0 : AddressOf(chunks_.front()); }
+  uintptr_t high() const { return chunks_.empty() ? 0 : AddressOf(chunks_.back()) + kChunkBytes; }
+  // Ends the filled part of holes in use, so that they can be walked.
+  void CloseHoles();
+  // Returns the object, header included, that holds the byte before `word`, as
+  // YoungSlice::ObjectAt() does. A marked object is found by its mark, an object promoted since by
+  // a walk over its hole.  A dead object is found until its memory is swept.
+  Object* ObjectAt(uintptr_t word) const;
+
+ private:
+  static uintptr_t AddressOf(const Chunk* chunk) { return reinterpret_cast<uintptr_t>(chunk); }
+  Chunk* Find(const void* address) const;
+  char* AllocateSlow(size_t bytes);
+  void TakeNextHole();
+  bool FindHoleInBlock();
+  void ForgetHoles();
+  Chunk* NextOfWalk();
+  void SweepBlock(char* block);
+  void SettleFresh(char* block);
+  ChunkPages WantedPages() const;
+
+  // Two chunks with huge pages may have a mapping without huge pages between them, and Linux allows
+  // a process 65,530 mappings.
+  static constexpr size_t kMostHugeChunks = 16 << 10;
+
+  char* cursor_ = nullptr;  // the current hole
+  char* end_ = nullptr;
+  char* overflow_ = nullptr;
+  char* overflow_end_ = nullptr;
+  char* hole_search_ = nullptr;  // where in the recycled block the next search begins
+  char* hole_block_end_ = nullptr;
+
+  // Capacity for every block is reserved when a chunk is added, so that sweeping does not
+  // allocate.
+  Vector<Chunk*> chunks_;     // sorted by address
+  size_t n_huge_chunks_ = 0;  // number of those with huge pages
+  bool prefers_small_pages_ = false;
+  Vector<char*> free_;
+  Vector<char*> recyclable_;  // blocks with holes, best first at the back
+  bool marking_ = false;      // between BeginMarking() and EndMarking()
+  ChunkStock stock_;
+  uintptr_t walked_ = 0;  // the walk over the chunks has come down to this address
+  Chunk* released_ = nullptr;
+};
+
+}  // namespace allomon::gc::internal
+
+#endif  // ALLOMON_RUNTIME_INTERNAL_SPACE_BLOCK_SPACE_H_

@@ -1,0 +1,166 @@
+// A chunk of the old space: 2 MiB, aligned to its size, which is a huge page where there are some.
+// The chunk of an object is the object's address with the low bits cleared.  The chunk's first
+// blocks of 32 KiB hold the marks of the others: a bit per word, a byte per line of 128 bytes.
+#ifndef ALLOMON_RUNTIME_INTERNAL_SPACE_CHUNK_H_
+#define ALLOMON_RUNTIME_INTERNAL_SPACE_CHUNK_H_
+
+#include <cstdint>
+#include <cstring>
+
+#include "runtime/internal/space/memory.h"
+#include "runtime/internal/object/object.h"
+
+namespace allomon::gc::internal {
+
+inline constexpr size_t kChunkBytes = size_t{2} << 20;
+inline constexpr size_t kBlockBytes = size_t{32} << 10;
+inline constexpr size_t kLineBytes = 128;
+inline constexpr size_t kBlocksPerChunk = kChunkBytes / kBlockBytes;
+inline constexpr size_t kFirstBlock = 2;
+inline constexpr size_t kUsableBlocks = kBlocksPerChunk - kFirstBlock;
+inline constexpr size_t kLinesPerBlock = kBlockBytes / kLineBytes;
+inline constexpr size_t kMarksPerBlock = kBlockBytes / kWordBytes / 64;
+
+// The state of a line: no marked object touches it; a marked object does; or a hole that was filled
+// since begins here.  The other lines of a filled hole are free lines.
+enum Line : uint8_t { kFreeLine = 0, kMarkedLine = 1, kHoleLine = 2 };
+
+struct Chunk {
+  uint8_t lines[kChunkBytes / kLineBytes];  // Line
+  uint64_t marks[kChunkBytes / kWordBytes / 64];
+  // A bit per block.  `in_use`: the block is not in the list of free blocks.  `marks_known`: the
+  // block was in use when marking in slices began, so its marks are those of that marking; a block
+  // taken since then holds live objects only (inv.mark.fresh).  `to_sweep`: the block was in use
+  // when that marking ended. `touched`: its pages are resident.
+  uint64_t in_use;
+  uint64_t touched;
+  uint64_t marks_known;
+  uint64_t to_sweep;
+  Chunk* next_released;  // list of the chunks to free
+  bool released;
+  bool huge;  // PreferHugePages() was asked for it
+  // Numbers for the marked objects, written by NumberMarked() and valid until the marks change: the
+  // number of a block's first object, and for each word of marks how many objects precede it in the
+  // block.
+  uint32_t first_numbers[kBlocksPerChunk];
+  uint16_t marked_before[kChunkBytes / kWordBytes / 64];
+
+  static Chunk* Of(const void* address) {
+    return reinterpret_cast<Chunk*>(reinterpret_cast<uintptr_t>(address) & ~(kChunkBytes - 1));
+  }
+  char* start() { return reinterpret_cast<char*>(this); }
+  // Blocks from kFirstBlock on hold objects.
+  char* BlockAt(size_t block) { return start() + block * kBlockBytes; }
+  uint8_t* LinesOf(const void* address) { return &lines[OffsetOf(address) / kLineBytes]; }
+  static size_t BlockOf(const void* address) { return OffsetOf(address) / kBlockBytes; }
+  static uint64_t BitOfBlock(const void* address) { return uint64_t{1} << BlockOf(address); }
+  bool WasTouched(size_t block) const { return (touched >> block & 1) != 0; }
+  // The block is about to be filled.
+  void TakePagesOf(char* block) {
+    const uint64_t bit = BitOfBlock(block);
+    if ((touched & bit) == 0) TakePages(block, kBlockBytes);
+    touched |= bit;
+  }
+  // Whether the block was taken since marking in slices began.
+  bool IsFresh(const void* address) const {
+    return ((in_use & ~marks_known) & BitOfBlock(address)) != 0;
+  }
+
+  bool IsMarked(const Object* object) const {
+    const size_t word = OffsetOf(object) / kWordBytes;
+    return (marks[word / 64] >> word % 64 & 1) != 0;
+  }
+
+  // Returns false if the object was marked before.
+  bool SetMarked(const Object* object) {
+    const size_t word = OffsetOf(object) / kWordBytes;
+    const uint64_t bit = uint64_t{1} << word % 64;
+    if ((marks[word / 64] & bit) != 0) return false;
+    marks[word / 64] |= bit;
+    return true;
+  }
+
+  // Prefetches the marks of an object of any space: the address is computed, not read.
+  void PrefetchMarks(const Object* object) const {
+    __builtin_prefetch(&marks[OffsetOf(object) / kWordBytes / 64], 1);
+    __builtin_prefetch(&lines[OffsetOf(object) / kLineBytes], 1);
+  }
+
+  // Marks every line that the object and its header touch.
+  void MarkLines(const Object* object, uint64_t words) {
+    const size_t first = (OffsetOf(object) - kWordBytes) / kLineBytes;
+    const size_t last = (OffsetOf(object) + words * kWordBytes - 1) / kLineBytes;
+    // Nearly always these two are all the lines; a loop would become a call of memset.
+    lines[first] = lines[last] = 1;
+    if (__builtin_expect(last - first > 1, 0)) memset(&lines[first + 1], 1, last - first - 1);
+  }
+
+  void ClearMarks() {
+    memset(lines, 0, sizeof(lines));
+    memset(marks, 0, sizeof(marks));
+  }
+  // Clears the marks of one block.
+  void ClearMarksOf(size_t block) {
+    memset(&lines[block * kLinesPerBlock], 0, kLinesPerBlock);
+    FillMarksOf(block, 0);
+  }
+  // `byte` is 0 or 0xff.
+  void FillMarksOf(size_t block, int byte) {
+    memset(&marks[block * kMarksPerBlock], byte, kMarksPerBlock * sizeof(marks[0]));
+  }
+
+  // The marked object that holds the byte; nullptr if there is none.
+  Object* MarkedAt(char* byte);
+  // Returns the object that holds the byte, among those promoted since the last marking; the byte
+  // is in no marked line.
+  Object* PromotedAt(char* byte);
+
+  // Numbers the marked objects from `first` on, by address.  Returns the next free number.
+  uint32_t NumberMarked(uint32_t first) {
+    for (size_t block = 0; block < kBlocksPerChunk; ++block) {
+      uint32_t found = 0;
+      first_numbers[block] = first;
+      for (size_t i = block * kMarksPerBlock; i < (block + 1) * kMarksPerBlock; ++i) {
+        marked_before[i] = static_cast<uint16_t>(found);
+        found += static_cast<uint32_t>(__builtin_popcountll(marks[i]));
+      }
+      first += found;
+    }
+    return first;
+  }
+
+  uint32_t NumberOf(const Object* object) const {
+    const size_t word = OffsetOf(object) / kWordBytes;
+    const uint64_t below = marks[word / 64] & ((uint64_t{1} << word % 64) - 1);
+    return first_numbers[BlockOf(object)] + marked_before[word / 64] +
+           static_cast<uint32_t>(__builtin_popcountll(below));
+  }
+
+  static constexpr uint64_t kAllBlocks = ~uint64_t{0};
+  // Calls visit(Object*) for every marked object of the blocks, by ascending address.
+  template <typename Visit>
+  void ForEachMarked(Visit visit, uint64_t blocks = kAllBlocks) {
+    for (size_t i = 0; i < sizeof(marks) / sizeof(marks[0]); ++i) {
+      if ((blocks >> i / kMarksPerBlock & 1) == 0) continue;
+      for (uint64_t bits = marks[i]; bits != 0; bits &= bits - 1) {
+        const size_t word = i * 64 + static_cast<size_t>(__builtin_ctzll(bits));
+        visit(reinterpret_cast<Object*>(start() + word * kWordBytes));
+      }
+    }
+  }
+
+ private:
+  static size_t OffsetOf(const void* address) {
+    return reinterpret_cast<uintptr_t>(address) & (kChunkBytes - 1);
+  }
+};
+// Returns the end of the object; `object` points after the header.
+inline char* EndOf(Object* object) {
+  return reinterpret_cast<char*>(object) + SizeWords(TypeOf(HeaderOf(object)), object) * kWordBytes;
+}
+static_assert(sizeof(Chunk) <= kFirstBlock * kBlockBytes, "its own data fill the first blocks");
+static_assert(kBlocksPerChunk == 64, "a word has a bit per block");
+
+}  // namespace allomon::gc::internal
+
+#endif  // ALLOMON_RUNTIME_INTERNAL_SPACE_CHUNK_H_

@@ -1,0 +1,46 @@
+#include "runtime/internal/space/memory.h"
+
+#include <sys/mman.h>
+
+#include <cerrno>
+#include <cstdint>
+
+namespace allomon::gc::internal {
+namespace {
+
+#ifdef MADV_POPULATE_WRITE
+constexpr int kPopulateWrite = MADV_POPULATE_WRITE;
+#else
+constexpr int kPopulateWrite = 23;  // since Linux 5.14; headers may be older
+#endif
+
+// The advice is a hint: if the kernel refuses, nothing changes.
+void Advise(void* start, size_t size_bytes, int advice) {
+  const int before = errno;
+  madvise(start, size_bytes, advice);
+  errno = before;
+}
+
+}  // namespace
+
+void* ReserveMemory(size_t size_bytes) {
+  void* start = mmap(nullptr, size_bytes, PROT_READ | PROT_WRITE,
+                     MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  return start == MAP_FAILED ? nullptr : start;
+}
+
+void ReleaseMemory(void* start, size_t size_bytes) { munmap(start, size_bytes); }
+
+void ForgetMemory(void* start, size_t size_bytes) { madvise(start, size_bytes, MADV_DONTNEED); }
+
+void PreferHugePages(void* start, size_t size_bytes) { Advise(start, size_bytes, MADV_HUGEPAGE); }
+
+void TakePages(void* start, size_t size_bytes) {
+  // Where pages are larger, pages are taken only for memory that begins at a page.
+  constexpr uintptr_t kPageBytes = 4096;
+  const uintptr_t begin = reinterpret_cast<uintptr_t>(start) & ~(kPageBytes - 1);
+  const uintptr_t end = reinterpret_cast<uintptr_t>(start) + size_bytes;
+  Advise(reinterpret_cast<void*>(begin), end - begin, kPopulateWrite);
+}
+
+}  // namespace allomon::gc::internal

@@ -1,0 +1,130 @@
+#include "runtime/internal/space/nursery.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "tracker/base/check.h"
+
+namespace allomon::gc::internal {
+
+Nursery::~Nursery() {
+  while (first_ != nullptr) YoungSlice::Unmap(std::exchange(first_, first_->next));
+}
+
+bool Nursery::Init(Window* window, size_t size_bytes, bool stress) {
+  window_ = window;
+  size_bytes_ = wanted_bytes_ = size_bytes;
+  stress_ = stress;
+  for (int slices = stress ? 2 : 1; slices > 0; --slices) {
+    YoungSlice* const slice = YoungSlice::Map(size_bytes);
+    if (slice == nullptr) return false;
+    slice->next = first_;
+    first_ = slice;
+  }
+  if (stress) first_->Rest();
+  Rewind();
+  return true;
+}
+
+bool Nursery::Join(YoungSpace& space) {
+  for (YoungSlice* slice = first_; slice != nullptr; slice = slice->next) {
+    if (space.Add(slice)) continue;
+    for (YoungSlice* added = first_; added != slice; added = added->next) space.Remove(added);
+    return false;
+  }
+  return joined_ = true;
+}
+
+void Nursery::Leave(YoungSpace& space) {
+  for (YoungSlice* slice = first_; slice != nullptr; slice = slice->next) {
+    if (slice->rests()) slice->Wake();
+  }
+  // In a forked child, a thread that had not yet joined is unknown to the heap, so its slices are
+  // unmapped.
+  if (joined_) space.Adopt(std::exchange(first_, nullptr));
+  while (first_ != nullptr) YoungSlice::Unmap(std::exchange(first_, first_->next));
+  current_ = nullptr;
+  hole_ = {0, 0};
+  passed_bytes_ = granted_bytes_ = wanted_bytes_ = 0;
+  MoveCursor(0);
+}
+
+bool Nursery::TakeHole(size_t bytes) {
+  Close();
+  uintptr_t from = hole_.end;
+  for (YoungSlice* slice = current_; slice != nullptr; slice = slice->next) {
+    const YoungSlice::Hole hole = slice->NextHole(slice == current_ ? from : slice->start(), bytes);
+    if (hole.start == 0) continue;
+    passed_bytes_ = used_bytes();
+    current_ = slice;
+    hole_ = hole;
+    MoveCursor(hole.start);
+    return true;
+  }
+  return false;
+}
+
+size_t Nursery::room_bytes() const {
+  return std::min<size_t>(hole_.end - window_->cursor, granted_bytes_ - used_bytes());
+}
+
+void Nursery::Close() { YoungSlice::Fill(window_->cursor, hole_.end); }
+
+bool Nursery::AddSlice(YoungSpace& space, size_t size_bytes) {
+  YoungSlice* const slice = YoungSlice::Map(size_bytes);
+  if (slice == nullptr) return false;
+  if (!space.Add(slice)) {
+    YoungSlice::Unmap(slice);
+    return false;
+  }
+  YoungSlice** link = &first_;
+  while (*link != nullptr) link = &(*link)->next;
+  *link = slice;
+  return true;
+}
+
+// The slices that Init() took are the first ones.  Other slices are returned when no object stays
+// in them and they are not needed.
+void Nursery::Resize(YoungSpace& space, size_t wanted_bytes) {
+  if (!joined_ || first_ == nullptr) return;
+  wanted_bytes_ = wanted_bytes;
+  if (stress_) {
+    YoungSlice* const rested = first_->rests() ? first_ : first_->next;
+    YoungSlice* const used = rested == first_ ? first_->next : first_;
+    rested->Wake();
+    used->Rest();
+  }
+  // Objects of several KiB do not fit between objects that stay, so a quarter of the bytes must be
+  // wide holes.
+  const size_t wanted_wide_bytes = wanted_bytes / 4;
+  size_t bytes = hole_bytes();
+  size_t wide = Sum<&YoungSlice::wide_bytes>();
+  YoungSlice** link = stress_ ? &first_->next->next : &first_->next;
+  while (YoungSlice* const slice = *link) {
+    if (slice->stays_bytes() != 0 || bytes - slice->hole_bytes() < wanted_bytes ||
+        wide - slice->wide_bytes() < wanted_wide_bytes) {
+      link = &slice->next;
+      continue;
+    }
+    bytes -= slice->hole_bytes();
+    wide -= slice->wide_bytes();
+    *link = slice->next;
+    space.Remove(slice);
+    YoungSlice::Unmap(slice);
+  }
+  if (bytes < wanted_bytes / 4 * 3 || wide < wanted_wide_bytes) {
+    const size_t missing = wanted_bytes - std::min(bytes, wanted_bytes);
+    AddSlice(space, RoundToSlices(std::max(size_bytes_, missing)));
+  }
+  Rewind();
+}
+
+void Nursery::Rewind() {
+  passed_bytes_ = 0;
+  current_ = first_;
+  hole_ = {current_->start(), current_->start()};
+  MoveCursor(hole_.start);
+  TakeHole(0);
+}
+
+}  // namespace allomon::gc::internal
