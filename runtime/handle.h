@@ -24,7 +24,7 @@
 #include <type_traits>
 #include <utility>
 
-#include "runtime/internal/reference_ops.h"
+#include "runtime/reference_ops.h"
 #include "runtime/internal/collect/root_list.h"
 #include "runtime/internal/space/window.h"
 #include "runtime/type.h"

@@ -50,6 +50,14 @@ class Mutator;
 // The two parts of opening a NativeRegion.
 StandPoint& BeginNative();
 void EnterNative(uintptr_t frame_end);
+
+struct GlobalNode;
+
+// The roots and tables of the heap that this thread is attached to.
+GlobalNode* NewGlobal(Object* value, const char* name);
+void DeleteGlobal(GlobalNode* node);
+Slot& SlotOfGlobal(GlobalNode* node);
+void AddFinalizer(Object* object, std::function<void(Object*)> run);
 }  // namespace internal
 
 // Thread safe, except the destructor, which must run after the last thread has detached.  It
@@ -181,7 +189,40 @@ class NoAllocation {
 // share one.  Cost: a mutex and a block of malloc's when it is made and destroyed; every collection
 // visits every Global.
 template <typename T>
-class Global;
+class Global {
+ public:
+  Global() = default;
+  // Snapshots show the root by this name, which is not copied.
+  explicit Global(const char* name) : name_(name) {}
+  explicit Global(Handle<T> value) { Set(value); }
+  ~Global() { Reset(); }
+  Global(const Global&) = delete;
+  Global& operator=(const Global&) = delete;
+
+  Global& operator=(Handle<T> value) {
+    Set(value);
+    return *this;
+  }
+  Local<T> get() const {
+    return internal::LocalOf<T>(node_ == nullptr ? nullptr : internal::SlotOfGlobal(node_));
+  }
+  void Reset() {
+    if (node_ != nullptr) internal::DeleteGlobal(node_);
+    node_ = nullptr;
+  }
+
+ private:
+  void Set(Handle<T> value) {
+    if (node_ == nullptr) {
+      node_ = internal::NewGlobal(internal::Access::Raw(value), name_);
+    } else {
+      internal::SlotOfGlobal(node_) = internal::Access::Raw(value);
+    }
+  }
+
+  internal::GlobalNode* node_ = nullptr;
+  const char* const name_ = nullptr;
+};
 
 // Calls run(object) once, at a safepoint of some thread, when nothing but finalizers and weak
 // references reaches `object`.  Weak references to the object are cleared before.  Finalizers run
@@ -189,10 +230,12 @@ class Global;
 // finalizer.  An exception of a finalizer is thrown from the safepoint.  The object dies old: a
 // minor collection does not find it dead.  May throw std::bad_alloc.
 template <typename T>
-void add_finalizer(Handle<T> object, std::function<void(Handle<T>)> run);
+void add_finalizer(Handle<T> object, std::function<void(Handle<T>)> run) {
+  internal::AddFinalizer(
+      internal::Access::Raw(object),
+      [run = std::move(run)](internal::Object* raw) { run(internal::LocalOf<T>(raw)); });
+}
 
 }  // namespace allomon::gc
-
-#include "runtime/heap_inl.h"
 
 #endif  // ALLOMON_RUNTIME_HEAP_H_

@@ -6,7 +6,6 @@
 #include <optional>
 #include <string>
 
-#include "runtime/internal/space/chunk.h"
 
 namespace allomon::gc {
 namespace {
@@ -110,7 +109,7 @@ absl::Status HeapOptions::Validate() const {
   }
   // One chunk suffices: the first thread is then attached with the part of its nursery that fits
   // one.
-  if (limit_bytes != 0 && limit_bytes < internal::kChunkBytes) {
+  if (limit_bytes != 0 && limit_bytes < kLeastLimitBytes) {
     return Bad("limit", "must be 0 (none) or at least 2M, the unit in which the heap grows");
   }
   if (mark_stack_entries < 16) return Bad("mark_stack", "must be at least 16");

@@ -30,6 +30,7 @@ struct HeapOptions {
   // chunks).  0: no limit; otherwise at least 2 MiB.  If the limit leaves too little for a thread's
   // nursery, attaching that thread throws std::bad_alloc.
   size_t limit_bytes = 0;
+  static constexpr size_t kLeastLimitBytes = size_t{2} << 20;
 
   // Walks the whole heap after every collection and aborts on the first broken
   // invariant.  Cost when on: several times the collection.

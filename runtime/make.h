@@ -19,7 +19,7 @@
 #include "runtime/array.h"
 #include "runtime/handle.h"
 #include "runtime/internal/collect/allocate.h"
-#include "runtime/internal/reference_ops.h"
+#include "runtime/reference_ops.h"
 #include "runtime/site.h"
 
 namespace allomon::gc {

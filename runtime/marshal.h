@@ -14,14 +14,12 @@
 #ifndef ALLOMON_RUNTIME_MARSHAL_H_
 #define ALLOMON_RUNTIME_MARSHAL_H_
 
-#include <memory>
 #include <string>
 #include <string_view>
-#include <unordered_map>
-#include <vector>
+#include <utility>
 
 #include "absl/status/statusor.h"
-#include "runtime/internal/marshal/marshal_layout.h"
+#include "runtime/internal/marshal/marshal_registry.h"
 #include "runtime/make.h"
 
 namespace allomon::gc {
@@ -36,35 +34,15 @@ class MarshalTypes {
   // the name or the type is registered already.
   template <typename T>
   MarshalTypes& Add(std::string name) {
-    AddLayout(std::move(name), internal::MarshalLayoutOf<T>::Get());
+    registry_.Add(std::move(name), internal::MarshalLayoutOf<T>::Get());
     return *this;
   }
 
-  // A registered type, for the reader and the writer.
-  struct Type {
-    std::string name;
-    internal::MarshalLayout layout;
-    size_t index;  // order of registration
-  };
-  size_t size() const { return types_.size(); }
-  const Type* Find(const internal::TypeInfo* type) const;
-  const Type* Find(std::string_view name) const;
+  const internal::MarshalRegistry& registry() const { return registry_; }
 
  private:
-  void AddLayout(std::string name, const internal::MarshalLayout& layout);
-
-  std::vector<std::unique_ptr<Type>> types_;
-  std::unordered_map<const internal::TypeInfo*, const Type*> by_type_;
+  internal::MarshalRegistry registry_;
 };
-
-namespace internal {
-
-absl::StatusOr<std::string> WriteGraph(Object* root, const MarshalTypes& types);
-// Returns the root object.  The caller roots it before any other call.
-absl::StatusOr<Object*> ReadGraph(std::string_view bytes, const MarshalTypes& types,
-                                  const TypeInfo* root_type);
-
-}  // namespace internal
 
 // Writes the graph that `root` (which may be null) reaches.  Fails with kFailedPrecondition, naming
 // the type, when it reaches an object whose type is not in `types`.  Custom blocks and weak
@@ -76,7 +54,7 @@ absl::StatusOr<Object*> ReadGraph(std::string_view bytes, const MarshalTypes& ty
 // copies of the bytes.
 template <typename T>
 absl::StatusOr<std::string> marshal(Handle<T> root, const MarshalTypes& types) {
-  return internal::WriteGraph(internal::Access::Raw(root), types);
+  return internal::WriteGraph(internal::Access::Raw(root), types.registry());
 }
 
 // Makes a copy of the marshalled graph.  Each object is sampled as by make(), with source kMarshal
@@ -93,7 +71,7 @@ absl::StatusOr<std::string> marshal(Handle<T> root, const MarshalTypes& types) {
 template <typename T>
 absl::StatusOr<Local<T>> unmarshal(std::string_view bytes, const MarshalTypes& types) {
   const absl::StatusOr<internal::Object*> root =
-      internal::ReadGraph(bytes, types, &internal::TypeInfoOf<T>::kInfo);
+      internal::ReadGraph(bytes, types.registry(), &internal::TypeInfoOf<T>::kInfo);
   if (!root.ok()) return root.status();
   return internal::LocalOf<T>(*root);
 }

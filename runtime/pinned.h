@@ -11,11 +11,9 @@
 
 #include "runtime/array.h"
 #include "runtime/handle.h"
+#include "runtime/internal/collect/allocate.h"
 
 namespace allomon::gc {
-namespace internal {
-Object* MakeSettled(uintptr_t header, uint64_t length, uint64_t words);
-}  // namespace internal
 
 // Keeps an object alive and unmoved while the Pinned, a variable on the stack, is in scope.
 // Objects that it refers to may move, so C code may be given numbers and bytes only.  Cost: zero.

@@ -12,7 +12,10 @@ namespace allomon::gc {
 
 using internal::SiteTable;
 
-SiteSurvival Site::survival() const { return SiteTable::Get().SurvivalOf(*this); }
+SiteSurvival Site::survival() const {
+  const SiteTable::Counts counts = SiteTable::Get().CountsOf(*this);
+  return {counts.promoted.all, counts.promoted.part, counts.changes};
+}
 
 Site::~Site() {
   if (SiteTable::Knows(*this)) SiteTable::Get().Forget(*this);

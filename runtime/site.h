@@ -22,20 +22,15 @@
 #ifndef ALLOMON_RUNTIME_SITE_H_
 #define ALLOMON_RUNTIME_SITE_H_
 
-#include <atomic>
 #include <cstdint>
 #include <string>
 
 #include "absl/status/status.h"
+#include "runtime/internal/tables/site_state.h"
 
 namespace allomon::gc {
 
-namespace internal {
-struct SiteRecord;
-class SiteTable;
-}  // namespace internal
-
-// Survival of a site's objects since the last change of its state.
+// What is known of a site since the last change of its state.
 struct SiteSurvival {
   uint64_t samples = 0;   // objects that were promoted or died young
   uint64_t promoted = 0;  // of these samples
@@ -45,28 +40,18 @@ struct SiteSurvival {
 // A Site lies in static storage, or is a member of a node of an interpreter's tree.  Thread safe,
 // except its destruction, which comes after the last make() at the site; objects and heaps may live
 // longer.
-class Site {
+class Site : public internal::SiteState {
  public:
   // The name is for SaveSites() and is not copied.  A site without a name is not saved.
-  constexpr explicit Site(const char* name = nullptr) : name_(name) {}
+  constexpr explicit Site(const char* name = nullptr) : SiteState(name) {}
   // Cost: a mutex.
   ~Site();
   Site(const Site&) = delete;
   Site& operator=(const Site&) = delete;
 
-  const char* name() const { return name_; }
-  // Whether objects are born old at present.  Cost: a load.
-  bool allocates_old() const { return allocates_old_.load(std::memory_order_relaxed); }
+  // With name() and allocates_old(), which tells whether objects are born old at present.
   // Cost: a mutex.
   SiteSurvival survival() const;
-
- private:
-  friend class internal::SiteTable;
-
-  const char* const name_;
-  std::atomic<bool> allocates_old_{false};
-  // Created when a slow path first meets the site.
-  std::atomic<internal::SiteRecord*> record_{nullptr};
 };
 
 // Writes the states of all sites that have names, one to a line, so that the program's next run

@@ -6,7 +6,6 @@
 #include "runtime/internal/collect/heap_core.h"
 #include "runtime/internal/space/memory.h"
 #include "runtime/internal/collect/mutator.h"
-#include "runtime/pinned.h"
 
 namespace allomon::gc::internal {
 

@@ -8,11 +8,9 @@
 #include "runtime/internal/space/window.h"
 #include "tracker/heap_client.h"
 
-namespace allomon::gc {
+namespace allomon::gc::internal {
 
-class Site;
-
-namespace internal {
+class SiteState;
 
 // Takes room for an object with its header, at most kMaxYoungBytes + 8 bytes; nullptr when the slow
 // path must be taken.  Cost: five instructions: load, add, compare, branch, store.
@@ -51,10 +49,12 @@ struct Placed {
 };
 // Allocates at a site.  If the object is old, the caller must remember its slots that refer to
 // young objects.
-Placed AllocateAtSlow(Site& site, size_t bytes, uintptr_t header, FrameState caller);
+Placed AllocateAtSlow(SiteState& site, size_t bytes, uintptr_t header, FrameState caller);
 
 // Makes an object with a length word and `words` more after it.  Zero-filled, header written.
 Object* MakeSizedSlow(uintptr_t header, uint64_t length, uint64_t words);
+// The same, in a block of its own, where the object stays.
+Object* MakeSettled(uintptr_t header, uint64_t length, uint64_t words);
 
 inline void ZeroWords(void* start, uint64_t words) {
   size_t bytes = words * kWordBytes;
@@ -96,7 +96,6 @@ inline Object* MakeSized(uintptr_t header, uint64_t length, uint64_t words) {
   return MakeSizedSlow(header, length, words);
 }
 
-}  // namespace internal
-}  // namespace allomon::gc
+}  // namespace allomon::gc::internal
 
 #endif  // ALLOMON_RUNTIME_INTERNAL_COLLECT_ALLOCATE_H_

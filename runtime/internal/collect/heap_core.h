@@ -23,6 +23,8 @@
 
 namespace allomon::gc::internal {
 
+static_assert(HeapOptions::kLeastLimitBytes == kChunkBytes, "a heap has one chunk at least");
+
 class HeapCore;
 
 // A root that belongs to no thread.  It is in the heap's list while it lives.

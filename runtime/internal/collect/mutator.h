@@ -61,7 +61,7 @@ class Mutator {
   char* TryNextRun(size_t bytes);
   // Allocates an object of a site, in the nursery or in the old space, as AllocateYoungSlow() does.
   // If the object is old, the caller must remember its slots that refer to young objects.
-  Placed AllocateAtSlow(Site& site, size_t bytes, uintptr_t header, FrameState caller);
+  Placed AllocateAtSlow(SiteState& site, size_t bytes, uintptr_t header, FrameState caller);
   // Makes an object that is born old: zero-filled; the caller writes the header.
   Object* AllocateLargeSlow(uint64_t words, uint64_t size_bytes, uintptr_t header,
                             AllocationSource source, FrameState caller);
@@ -164,10 +164,10 @@ class Mutator {
   bool MayRunRequest() const;
   void RunRequest();
   void MakeRoom(size_t bytes);
-  void MeetSiteSlow(Site& site);
-  char* AllocateYoungAtSlow(Site& site, bool follow, size_t bytes, uintptr_t header,
+  void MeetSiteSlow(SiteState& site);
+  char* AllocateYoungAtSlow(SiteState& site, bool follow, size_t bytes, uintptr_t header,
                             FrameState caller);
-  Placed AllocateOldAtSlow(Site& site, Survival::Turn turn, size_t bytes, uintptr_t header,
+  Placed AllocateOldAtSlow(SiteState& site, Survival::Turn turn, size_t bytes, uintptr_t header,
                            FrameState caller);
   // Returns nullptr if the old space has no room; the object is then made young.
   char* AllocateOldSlow(size_t bytes, uintptr_t header, FrameState caller);

@@ -44,13 +44,13 @@ char* Mutator::AllocateOldSlow(size_t bytes, uintptr_t header, FrameState caller
   return start;
 }
 
-void Mutator::MeetSiteSlow(Site& site) {
+void Mutator::MeetSiteSlow(SiteState& site) {
   if (!heap->options.pretenure) return;
   if (!survival.on()) survival.Begin(heap->TakeSeed());
   SiteTable::Get().Meet(site);
 }
 
-char* Mutator::AllocateYoungAtSlow(Site& site, bool follow, size_t bytes, uintptr_t header,
+char* Mutator::AllocateYoungAtSlow(SiteState& site, bool follow, size_t bytes, uintptr_t header,
                                    FrameState caller) {
   char* start = follow ? nullptr : TryNextRun(bytes);
   if (start != nullptr) return start;
@@ -61,7 +61,7 @@ char* Mutator::AllocateYoungAtSlow(Site& site, bool follow, size_t bytes, uintpt
   return start;
 }
 
-Placed Mutator::AllocateOldAtSlow(Site& site, Survival::Turn turn, size_t bytes, uintptr_t header,
+Placed Mutator::AllocateOldAtSlow(SiteState& site, Survival::Turn turn, size_t bytes, uintptr_t header,
                                   FrameState caller) {
   const bool young = turn == Survival::Turn::kYoung;
   char* const start = young ? nullptr : AllocateOldSlow(bytes, header, caller);
@@ -72,7 +72,7 @@ Placed Mutator::AllocateOldAtSlow(Site& site, Survival::Turn turn, size_t bytes,
   return {start, true};
 }
 
-Placed Mutator::AllocateAtSlow(Site& site, size_t bytes, uintptr_t header, FrameState caller) {
+Placed Mutator::AllocateAtSlow(SiteState& site, size_t bytes, uintptr_t header, FrameState caller) {
   if (__builtin_expect(!survival.on() || !SiteTable::Knows(site), 0)) MeetSiteSlow(site);
   if (!site.allocates_old() || !survival.on()) {
     return {AllocateYoungAtSlow(site, false, bytes, header, caller), false};
@@ -80,7 +80,7 @@ Placed Mutator::AllocateAtSlow(Site& site, size_t bytes, uintptr_t header, Frame
   return AllocateOldAtSlow(site, survival.TurnOfOld(bytes / kWordBytes), bytes, header, caller);
 }
 
-Placed AllocateAtSlow(Site& site, size_t bytes, uintptr_t header, FrameState caller) {
+Placed AllocateAtSlow(SiteState& site, size_t bytes, uintptr_t header, FrameState caller) {
   return CurrentMutator().AllocateAtSlow(site, bytes, header, caller);
 }
 

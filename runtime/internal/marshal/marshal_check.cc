@@ -46,7 +46,7 @@ absl::Status CheckHeader(std::string_view bytes) {
 
 class GraphCheck {
  public:
-  GraphCheck(std::string_view bytes, const MarshalTypes& types)
+  GraphCheck(std::string_view bytes, const MarshalRegistry& types)
       : end_(bytes.data() + bytes.size()), types_(types), source_(bytes) {}
 
   absl::StatusOr<CheckedGraph> Check(const TypeInfo* root_type) {
@@ -83,7 +83,7 @@ class GraphCheck {
     }
     memcpy(&fingerprint, print, sizeof(fingerprint));
     const std::string text(name, length);
-    const MarshalTypes::Type* type = types_.Find(text);
+    const MarshalRegistry::Type* type = types_.Find(text);
     if (type == nullptr) {
       return absl::FailedPreconditionError("unmarshal: type '" + Shown(text) +
                                            "' is not registered");
@@ -213,7 +213,7 @@ class GraphCheck {
   }
 
   const char* const end_;
-  const MarshalTypes& types_;
+  const MarshalRegistry& types_;
   MarshalSource source_;
   CheckedGraph graph_;
   Vector<uint32_t> type_of_;  // indexed by object, from 0
@@ -223,7 +223,7 @@ class GraphCheck {
 
 }  // namespace
 
-absl::StatusOr<CheckedGraph> CheckGraph(std::string_view bytes, const MarshalTypes& types,
+absl::StatusOr<CheckedGraph> CheckGraph(std::string_view bytes, const MarshalRegistry& types,
                                         const TypeInfo* root_type) {
   const absl::Status status = CheckHeader(bytes);
   if (!status.ok()) return status;

@@ -4,7 +4,7 @@
 
 #include "runtime/internal/marshal/marshal_format.h"
 #include "runtime/internal/space/memory.h"
-#include "runtime/marshal.h"
+#include "runtime/internal/marshal/marshal_registry.h"
 
 namespace allomon::gc::internal {
 
@@ -22,7 +22,7 @@ struct CheckedGraph {
 //     it, in ascending order, so that each object is reachable as soon as it is made;
 //   - a reference refers to null or to an object of the type that its Field declares.
 // Throws std::bad_alloc.  Memory: 4 bytes per object, and there are no more objects than bytes.
-absl::StatusOr<CheckedGraph> CheckGraph(std::string_view bytes, const MarshalTypes& types,
+absl::StatusOr<CheckedGraph> CheckGraph(std::string_view bytes, const MarshalRegistry& types,
                                         const TypeInfo* root_type);
 
 }  // namespace allomon::gc::internal

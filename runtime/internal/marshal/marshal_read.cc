@@ -4,7 +4,6 @@
 // are reachable from the root, which is on the stack.  Old objects do not move.  The addresses of
 // objects that may be young, table_[first_young_, made_), are roots themselves, so a collection
 // updates them.  A collection then visits the objects made since the last one, not the whole table.
-#include "runtime/heap.h"
 #include "runtime/internal/collect/allocate.h"
 #include "runtime/internal/marshal/marshal_check.h"
 #include "runtime/internal/collect/mutator.h"
@@ -173,7 +172,7 @@ class GraphBuilder {
 }  // namespace
 
 __attribute__((noinline)) absl::StatusOr<Object*> ReadGraph(std::string_view bytes,
-                                                            const MarshalTypes& types,
+                                                            const MarshalRegistry& types,
                                                             const TypeInfo* root_type) {
   const FrameState caller = ALLOMON_CALLER_FRAME();
   const absl::StatusOr<CheckedGraph> graph = CheckGraph(bytes, types, root_type);

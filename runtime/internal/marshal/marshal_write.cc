@@ -6,7 +6,7 @@
 #include "runtime/internal/marshal/marshal_format.h"
 #include "runtime/internal/marshal/marshal_sink.h"
 #include "runtime/internal/object/object.h"
-#include "runtime/marshal.h"
+#include "runtime/internal/marshal/marshal_registry.h"
 
 namespace allomon::gc::internal {
 namespace {
@@ -59,7 +59,7 @@ uint64_t CollectionsForCheck() {
 
 class GraphWriter {
  public:
-  explicit GraphWriter(const MarshalTypes& types) : types_(types), places_(types.size(), 0) {}
+  explicit GraphWriter(const MarshalRegistry& types) : types_(types), places_(types.size(), 0) {}
 
   // Returns the type that cannot be written, or nullptr on success.
   const TypeInfo* Write(Object* root) {
@@ -78,7 +78,7 @@ class GraphWriter {
   std::string Text() const {
     MarshalSink types;
     types.Number(used_.size());
-    for (const MarshalTypes::Type* type : used_) {
+    for (const MarshalRegistry::Type* type : used_) {
       types.Number(type->name.size());
       types.Append(type->name.data(), type->name.size());
       types.Append(&type->layout.fingerprint, sizeof(type->layout.fingerprint));
@@ -99,14 +99,14 @@ class GraphWriter {
 
  private:
   // Remembers the last type, because neighbours are mostly of one type.
-  const MarshalTypes::Type* TypeFor(const TypeInfo* info) {
+  const MarshalRegistry::Type* TypeFor(const TypeInfo* info) {
     if (last_info_ == info) return last_;
     last_info_ = info;
     return last_ = types_.Find(info);
   }
 
   // Returns the index of the type in the table of used types.
-  uint64_t PlaceOf(const MarshalTypes::Type* type) {
+  uint64_t PlaceOf(const MarshalRegistry::Type* type) {
     uint32_t& place = places_[type->index];
     if (place == 0) {
       used_.push_back(type);
@@ -117,7 +117,7 @@ class GraphWriter {
 
   void WriteHead(Object* object) {
     const TypeInfo& info = TypeOf(HeaderOf(object));
-    const MarshalTypes::Type* type = TypeFor(&info);
+    const MarshalRegistry::Type* type = TypeFor(&info);
     if (type == nullptr) {
       refused_ = &info;
       return;
@@ -171,12 +171,12 @@ class GraphWriter {
     }
   }
 
-  const MarshalTypes& types_;
+  const MarshalRegistry& types_;
   ObjectNumbers numbers_;
-  Vector<const MarshalTypes::Type*> used_;
+  Vector<const MarshalRegistry::Type*> used_;
   Vector<uint32_t> places_;  // indexed by type: its place in used_ plus one, or 0
   const TypeInfo* last_info_ = nullptr;
-  const MarshalTypes::Type* last_ = nullptr;
+  const MarshalRegistry::Type* last_ = nullptr;
   MarshalSink heads_;
   MarshalSink bodies_;
   const TypeInfo* refused_ = nullptr;
@@ -202,7 +202,7 @@ absl::Status Refused(const TypeInfo& info) {
 
 }  // namespace
 
-absl::StatusOr<std::string> WriteGraph(Object* root, const MarshalTypes& types) {
+absl::StatusOr<std::string> WriteGraph(Object* root, const MarshalRegistry& types) {
   if (root != nullptr && !PointsToObject(root)) {
     return absl::FailedPreconditionError("marshal: the root is a number: put it into an object");
   }

@@ -31,14 +31,14 @@ SiteTable& SiteTable::Get() {
   return *table;
 }
 
-bool SiteTable::WasLoadedOld(const Site& site) const {
+bool SiteTable::WasLoadedOld(const SiteState& site) const {
   if (site.name() == nullptr) return false;
   const auto at = std::lower_bound(loaded_.begin(), loaded_.end(), site.name(),
                                    [](const auto& a, const char* b) { return a.first < b; });
   return at != loaded_.end() && at->first == site.name() && at->second;
 }
 
-SiteRecord* SiteTable::RecordOf(Site& site) {
+SiteRecord* SiteTable::RecordOf(SiteState& site) {
   SiteRecord* record = site.record_.load(std::memory_order_relaxed);
   if (record != nullptr) return record;
   if (records_.size() == records_.capacity() && !TryReserve(records_, 2 * records_.size() + 16)) {
@@ -53,7 +53,7 @@ SiteRecord* SiteTable::RecordOf(Site& site) {
   return record;
 }
 
-SiteRecord* SiteTable::Hold(Site& site) {
+SiteRecord* SiteTable::Hold(SiteState& site) {
   const MutexHolder hold(mutex_);
   SiteRecord* const record = RecordOf(site);
   if (record != nullptr) ++record->holders;
@@ -73,7 +73,7 @@ void SiteTable::Release(SiteRecord& record) {
   Drop(record);
 }
 
-void SiteTable::Forget(Site& site) {
+void SiteTable::Forget(SiteState& site) {
   const MutexHolder hold(mutex_);
   SiteRecord* const record = site.record_.exchange(nullptr, std::memory_order_relaxed);
   if (record == nullptr) return;
@@ -123,11 +123,11 @@ void SiteTable::NoteBornOld(SiteRecord& record, bool lives) {
   Drop(record);
 }
 
-SiteSurvival SiteTable::SurvivalOf(const Site& site) {
+SiteTable::Counts SiteTable::CountsOf(const SiteState& site) {
   const MutexHolder hold(mutex_);
   const SiteRecord* const record = site.record_.load(std::memory_order_relaxed);
   if (record == nullptr) return {};
-  return {record->promoted.all, record->promoted.part, record->changes};
+  return {record->promoted, record->changes};
 }
 
 // Appends the name with its end.
@@ -149,7 +149,7 @@ SiteTable::States SiteTable::Save() {
     const MutexHolder hold(mutex_);
     has_room = TryReserve(old, records_.size());
     for (const SiteRecord* record : records_) {
-      const Site* const site = record->site;
+      const SiteState* const site = record->site;
       if (!has_room || site == nullptr || site->name() == nullptr) continue;
       has_room = Append(names, site->name());
       old.push_back(site->allocates_old());
@@ -171,7 +171,7 @@ void SiteTable::Load(States states) {
   const MutexHolder hold(mutex_);
   loaded_.swap(states);  // the old table is freed after the lock is released
   for (SiteRecord* record : records_) {
-    const Site* const site = record->site;
+    const SiteState* const site = record->site;
     if (site == nullptr || site->allocates_old() || !WasLoadedOld(*site)) continue;
     SetState(*record, true);
   }

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "runtime/internal/space/memory.h"
-#include "runtime/site.h"
+#include "runtime/internal/tables/site_state.h"
 #include "tracker/base/mutex.h"
 
 namespace allomon::gc::internal {
@@ -35,7 +35,7 @@ struct Share {
 
 // The record of a site.  Freed when neither the site nor a sample refers to it.
 struct SiteRecord {
-  Site* site;        // nullptr: destroyed
+  SiteState* site;        // nullptr: destroyed
   size_t index = 0;  // index in the table
   uint64_t holders = 1;
   Share promoted;  // share of the objects made young
@@ -61,26 +61,31 @@ class SiteTable {
 
   static SiteTable& Get();
 
-  static bool Knows(const Site& site) {
+  static bool Knows(const SiteState& site) {
     return site.record_.load(std::memory_order_relaxed) != nullptr;
   }
   // Makes the site known, with the state that was loaded for it.
-  void Meet(Site& site) {
+  void Meet(SiteState& site) {
     const allomon::internal::MutexHolder hold(mutex_);
     RecordOf(site);
   }
   // Returns the record of the site for a sample; nullptr without memory.  Release() or one of the
   // Notes ends the use.
-  SiteRecord* Hold(Site& site);
+  SiteRecord* Hold(SiteState& site);
   void Release(SiteRecord& record);
-  void Forget(Site& site);
+  void Forget(SiteState& site);
 
   // The findings of a collection.
   void NotePromoted(SiteRecord& record, bool promoted);
   void NoteBornOld(SiteRecord& record, bool lives);
 
-  SiteSurvival SurvivalOf(const Site& site);
-  // Returns the states of the sites with names.  Throws std::bad_alloc.
+  // What is known since the last change of the site's state.
+  struct Counts {
+    Share promoted;
+    uint64_t changes = 0;  // of the state, in all
+  };
+  Counts CountsOf(const SiteState& site);
+  // Sites with names.  Throws std::bad_alloc.
   States Save();
   void Load(States states);
 
@@ -89,12 +94,12 @@ class SiteTable {
   void UnlockAfterFork() ALLOMON_NO_THREAD_SAFETY_ANALYSIS { mutex_.unlock(); }
 
  private:
-  SiteRecord* RecordOf(Site& site) ALLOMON_REQUIRES(mutex_);
+  SiteRecord* RecordOf(SiteState& site) ALLOMON_REQUIRES(mutex_);
   void Drop(SiteRecord& record) ALLOMON_REQUIRES(mutex_);
   static void CountPromoted(SiteRecord& record, bool promoted);
   static void CountBornOld(SiteRecord& record, bool lives);
   static void SetState(SiteRecord& record, bool old);
-  bool WasLoadedOld(const Site& site) const ALLOMON_REQUIRES(mutex_);
+  bool WasLoadedOld(const SiteState& site) const ALLOMON_REQUIRES(mutex_);
 
   allomon::internal::Mutex mutex_;
   Vector<SiteRecord*> records_ ALLOMON_GUARDED_BY(mutex_);

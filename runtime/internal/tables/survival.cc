@@ -34,7 +34,7 @@ Survival::Turn Survival::TurnOfOld(uint64_t words) {
   return young_turn_ ? Turn::kYoung : Turn::kOld;
 }
 
-void Survival::Follow(Vector<Sample>& samples, Site& site, Object* object) {
+void Survival::Follow(Vector<Sample>& samples, SiteState& site, Object* object) {
   if (samples.size() == samples.capacity()) return;
   SiteRecord* const record = SiteTable::Get().Hold(site);
   if (record != nullptr) samples.push_back({object, record});

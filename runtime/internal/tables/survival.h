@@ -50,8 +50,8 @@ class Survival {
   void PassOld(uint64_t words) { old_words_left_ -= static_cast<int64_t>(words); }
   Turn TurnOfOld(uint64_t words);
 
-  void FollowYoung(Site& site, Object* object) { Follow(young_, site, object); }
-  void FollowOld(Site& site, Object* object) { Follow(old_, site, object); }
+  void FollowYoung(SiteState& site, Object* object) { Follow(young_, site, object); }
+  void FollowOld(SiteState& site, Object* object) { Follow(old_, site, object); }
 
   // Called after the evacuation of a minor collection, while headers tell which objects were moved.
   void AfterMinor();
@@ -66,7 +66,7 @@ class Survival {
     SiteRecord* record;  // held
   };
 
-  static void Follow(Vector<Sample>& samples, Site& site, Object* object);
+  static void Follow(Vector<Sample>& samples, SiteState& site, Object* object);
   int64_t Draw(int64_t mean);
 
   int64_t words_left_ = std::numeric_limits<int64_t>::max();

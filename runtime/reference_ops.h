@@ -1,7 +1,7 @@
 // The part of Local, Field and StackSlot that depends on the type of the object: conversions to
 // more general references, is(), as(), cast(), and the numbers of a Value.
-#ifndef ALLOMON_RUNTIME_INTERNAL_REFERENCE_OPS_H_
-#define ALLOMON_RUNTIME_INTERNAL_REFERENCE_OPS_H_
+#ifndef ALLOMON_RUNTIME_REFERENCE_OPS_H_
+#define ALLOMON_RUNTIME_REFERENCE_OPS_H_
 
 #include <type_traits>
 
@@ -224,4 +224,4 @@ using OpsOf = std::conditional_t<std::is_same_v<T, Value>, ValueOps<Self>, Refer
 }  // namespace internal
 }  // namespace allomon::gc
 
-#endif  // ALLOMON_RUNTIME_INTERNAL_REFERENCE_OPS_H_
+#endif  // ALLOMON_RUNTIME_REFERENCE_OPS_H_

@@ -1,8 +1,6 @@
-#include "runtime/value.h"
+#include "runtime/reference_ops.h"
 
 #include <cstdio>
-
-#include "runtime/internal/reference_ops.h"
 
 namespace allomon::gc::internal {
 
