@@ -2,8 +2,8 @@
 
 #include <new>
 
-#include "runtime/internal/collect/allocate.h"
-#include "runtime/internal/collect/heap_core.h"
+#include "runtime/internal/collect/collection.h"
+#include "runtime/internal/collect/slow_path.h"
 
 namespace allomon::gc {
 namespace internal {
@@ -12,7 +12,7 @@ namespace {
 // Collects because the bytes outside the heap may fill the machine while the nursery is nearly
 // empty.
 void CollectForBytes(Mutator& mutator, uint64_t bytes) {
-  if (mutator.heap->WantsMajor(bytes)) mutator.heap->CollectForGrowth(mutator);
+  if (mutator.heap->WantsMajor(bytes)) CollectForGrowth(*mutator.heap, mutator);
 }
 
 // Reserves an entry of the heap's table; gives it back unless the block is made.
@@ -45,14 +45,15 @@ Local<CustomBlock> make_custom(void* data, uint64_t bytes, void (*release)(void*
   internal::CollectForBytes(mutator, bytes);
   constexpr size_t kBytes = sizeof(CustomBlock) + internal::kWordBytes;
   const uintptr_t header = internal::HeaderFor<CustomBlock>();
-  char* start = mutator.AllocateYoungSlow(kBytes, header, AllocationSource::kNormal, caller);
+  char* start =
+      internal::AllocateYoungSlow(mutator, kBytes, header, AllocationSource::kNormal, caller);
   CustomBlock* block = new (start + internal::kWordBytes) CustomBlock;
   block->data_ = data;
   block->bytes_ = bytes;
   internal::Object* object = reinterpret_cast<internal::Object*>(block);
   internal::HeaderOf(object) = header;
   internal::PendingCustom pending(*mutator.heap);
-  mutator.SampleCustom(object, bytes, caller);
+  internal::SampleCustom(mutator, object, bytes, caller);
   pending.Become({object, data, bytes, release});
   return internal::LocalOf<CustomBlock>(object);
 }

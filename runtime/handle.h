@@ -24,9 +24,9 @@
 #include <type_traits>
 #include <utility>
 
-#include "runtime/reference_ops.h"
+#include "runtime/internal/collect/barrier.h"
 #include "runtime/internal/collect/root_list.h"
-#include "runtime/internal/space/window.h"
+#include "runtime/reference_ops.h"
 #include "runtime/type.h"
 
 namespace allomon::gc {

@@ -1,6 +1,11 @@
 #include "runtime/heap.h"
 
-#include "runtime/internal/collect/heap_core.h"
+#include "runtime/internal/collect/attach.h"
+#include "runtime/internal/collect/collection.h"
+#include "runtime/internal/collect/fork.h"
+#include "runtime/internal/collect/limit.h"
+#include "runtime/internal/collect/slow_path.h"
+#include "runtime/internal/collect/standing.h"
 
 namespace allomon::gc {
 namespace {
@@ -27,27 +32,29 @@ absl::StatusOr<std::unique_ptr<Heap>> Heap::Create(HeapOptions options) {
   return std::unique_ptr<Heap>(new Heap(options));
 }
 
-Heap::Heap(const HeapOptions& options) : core_(std::make_unique<internal::HeapCore>(options)) {}
-Heap::~Heap() = default;
+Heap::Heap(const HeapOptions& options) : core_(std::make_unique<internal::HeapCore>(options)) {
+  internal::RegisterForFork(core_.get());
+}
+Heap::~Heap() { internal::UnregisterForFork(core_.get()); }
 
 void Heap::Collect(CollectionKind kind) {
   internal::Mutator* mutator = MutatorOf(*core_);
-  core_->Collect(kind, mutator);
-  if (mutator != nullptr) mutator->SafepointSlow();
+  internal::Collect(*core_, kind, mutator);
+  if (mutator != nullptr) internal::SafepointSlow(*mutator);
 }
 
 void Heap::CollectFromTop(CollectionKind kind) {
   internal::Mutator* mutator = MutatorOf(*core_);
-  core_->Collect(kind, mutator, internal::HeapCore::OwnStack::kKeepsNothing);
-  if (mutator != nullptr) mutator->SafepointSlow();
+  internal::Collect(*core_, kind, mutator, internal::CallersStack::kKeepsNothing);
+  if (mutator != nullptr) internal::SafepointSlow(*mutator);
 }
 
-HeapStatistics Heap::statistics() { return core_->Statistics(MutatorOf(*core_)); }
+HeapStatistics Heap::statistics() { return internal::Statistics(*core_, MutatorOf(*core_)); }
 
 static internal::Mutator* AttachTo(internal::HeapCore& core) {
   ALLOMON_GC_CHECK(internal::t_window.mutator == nullptr,
                    "rule.attached: this thread is attached already");
-  internal::Mutator* mutator = core.Attach();
+  internal::Mutator* mutator = internal::Attach(core);
   if (mutator == nullptr) throw std::bad_alloc();
   return mutator;
 }
@@ -57,10 +64,10 @@ Mutator::Mutator(Heap& heap) : mutator_(AttachTo(heap.core())) {}
 Mutator::~Mutator() {
   internal::Mutator* mutator = internal::t_window.mutator;
   try {
-    mutator->SafepointSlow();
+    internal::SafepointSlow(*mutator);
   } catch (...) {  // the tracker has counted the exception; no caller is left to catch it
   }
-  mutator->heap->Detach(mutator);
+  internal::Detach(*mutator->heap, mutator);
 }
 
 void Mutator::RequestSafepoint() const { mutator_->RequestAttention(); }
@@ -72,21 +79,21 @@ bool RequestSafepoint() {
   return true;
 }
 
-NativeRegion::~NativeRegion() { internal::CurrentMutator().LeaveNative(); }
+NativeRegion::~NativeRegion() { internal::LeaveNative(internal::CurrentMutator()); }
 
-void SafepointSlow() { internal::CurrentMutator().SafepointSlow(); }
+void SafepointSlow() { internal::SafepointSlow(internal::CurrentMutator()); }
 
 NoAllocation::NoAllocation() {
   internal::Mutator& mutator = internal::CurrentMutator();
   ALLOMON_GC_CHECK(mutator.runs(), "rule.native: a NoAllocation scope in a NativeRegion");
   ++mutator.no_allocation;
-  mutator.PublishLimit();
+  internal::PublishLimit(mutator);
 }
 
 NoAllocation::~NoAllocation() {
   internal::Mutator& mutator = internal::CurrentMutator();
   --mutator.no_allocation;
-  mutator.PublishLimit();
+  internal::PublishLimit(mutator);
 }
 
 namespace internal {
@@ -100,7 +107,7 @@ StandPoint& BeginNative() {
 void EnterNative(uintptr_t frame_end) {
   Mutator& mutator = CurrentMutator();
   mutator.stack.here.KeepFrame(frame_end);
-  mutator.EnterNative();
+  EnterNative(mutator);
 }
 
 // Globals outlive threads, so the node names the heap.
@@ -129,23 +136,6 @@ Slot& SlotOfGlobal(GlobalNode* node) { return node->object; }
 void AddFinalizer(Object* object, std::function<void(Object*)> run) {
   ALLOMON_GC_CHECK(PointsToObject(object), "rule.finalizer: null or a number has no finalizer");
   CurrentMutator().heap->AddFinalizer(object, std::move(run));
-}
-
-void AddValueStack(Slot* slots, const size_t* count) {
-  CurrentMutator().ranges.push_back({slots, count});
-}
-
-void MoveValueStack(const Slot* slots, Slot* to) {
-  for (RootRange& range : CurrentMutator().ranges) {
-    if (range.slots == slots) range.slots = to;
-  }
-}
-
-void RemoveValueStack(const Slot* slots) {
-  Vector<RootRange>& ranges = CurrentMutator().ranges;
-  for (size_t i = ranges.size(); i-- > 0;) {
-    if (ranges[i].slots == slots) ranges.erase(ranges.begin() + static_cast<ptrdiff_t>(i));
-  }
 }
 
 }  // namespace internal

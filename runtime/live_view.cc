@@ -4,6 +4,8 @@
 #include <new>
 
 #include "runtime/heap.h"
+#include "runtime/internal/collect/collection.h"
+#include "runtime/internal/collect/slow_path.h"
 #include "runtime/internal/snapshot/live_objects.h"
 #include "runtime/internal/snapshot/snapshot_writer.h"
 #include "runtime/internal/tables/type_table.h"
@@ -23,7 +25,7 @@ Mutator* MutatorOf(const HeapCore& core) {
 
 // Runs the callbacks, finalizers and releases that the collection has made due.
 void RunDue(Mutator* mutator) {
-  if (mutator != nullptr) mutator->SafepointSlow();
+  if (mutator != nullptr) SafepointSlow(*mutator);
 }
 
 class TypeCounter : public LiveObjectsVisitor {
@@ -70,7 +72,7 @@ class TypeCounter : public LiveObjectsVisitor {
 std::vector<LiveType> Heap::LiveByType() {
   internal::TypeCounter counter;
   internal::Mutator* const mutator = internal::MutatorOf(*core_);
-  core_->CollectAndLook(counter, mutator);
+  internal::CollectAndLook(*core_, counter, mutator);
   std::vector<LiveType> types = counter.Take();
   internal::RunDue(mutator);
   return types;
@@ -83,7 +85,7 @@ absl::Status Heap::WriteSnapshot(const std::string& path) {
   FileInPieces file(path, 0600);
   if (!file.Open(&error)) return absl::UnavailableError(error);
   internal::SnapshotWriter writer(file);
-  core_->CollectAndLook(writer, mutator);
+  internal::CollectAndLook(*core_, writer, mutator);
   using Outcome = internal::SnapshotWriter::Outcome;
   if (writer.outcome() == Outcome::kOutOfMemory) throw std::bad_alloc();
   if (writer.outcome() == Outcome::kTooManyObjects) {

@@ -6,8 +6,8 @@
 #include <stdexcept>
 #include <string>
 
-#include "runtime/internal/space/memory.h"
 #include "runtime/internal/collect/mutator.h"
+#include "runtime/internal/space/memory.h"
 
 namespace allomon::gc::internal {
 

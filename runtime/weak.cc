@@ -1,8 +1,9 @@
 #include "runtime/weak.h"
 
 #include "runtime/internal/collect/allocate.h"
+#include "runtime/internal/collect/barrier.h"
+#include "runtime/internal/collect/mutator.h"
 #include "runtime/internal/object/check.h"
-#include "runtime/internal/collect/collector.h"
 #include "runtime/internal/object/value_word.h"
 
 namespace allomon::gc::internal {

@@ -7,7 +7,7 @@
 
 #include "gtest/gtest.h"
 #include "runtime/heap.h"
-#include "runtime/internal/collect/heap_core.h"
+#include "runtime/internal/collect/collection.h"
 #include "tests/runtime/lists.h"
 
 namespace allomon::gc {
@@ -26,7 +26,7 @@ void UseHeap(Progress* progress) {
   const auto heap = Heap::Create(InBackground()).value();
   const Mutator mutator(*heap);
   const Root<Cell> list = MakeList(20000);
-  heap->core().CollectForGrowth(internal::CurrentMutator());
+  internal::CollectForGrowth(heap->core(), internal::CurrentMutator());
   progress->has_marked = heap->core().cycle.is_active();
   progress->has_snapshot = heap->WriteSnapshot(Path("cancelled.heapsnapshot")).ok();
   progress->has_sites =

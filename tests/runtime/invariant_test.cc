@@ -6,7 +6,8 @@
 #include <memory>
 
 #include "runtime/heap.h"
-#include "runtime/internal/collect/heap_core.h"
+#include "runtime/internal/collect/limit.h"
+#include "runtime/internal/collect/standing.h"
 #include "tracker/base/check.h"
 
 namespace allomon::gc {
@@ -66,8 +67,8 @@ TEST(InvariantDeathTest, ThreadThatStandsTwice) {
       [] {
         const auto heap = Heap::Create(Options()).value();
         const Mutator mutator(*heap);
-        internal::t_window.mutator->EnterNative();
-        internal::t_window.mutator->EnterNative();
+        internal::EnterNative(*internal::t_window.mutator);
+        internal::EnterNative(*internal::t_window.mutator);
         _exit(0);  // every build checks that a mutator does not end in native code
       },
       "inv.mutator.state");
@@ -79,7 +80,7 @@ TEST(InvariantDeathTest, CursorBeyondWhatWasGranted) {
         const auto heap = Heap::Create(Options()).value();
         const Mutator mutator(*heap);
         internal::t_window.cursor += internal::t_window.mutator->nursery.granted_bytes() + 8;
-        internal::t_window.mutator->Sync();
+        internal::Sync(*internal::t_window.mutator);
         _exit(0);  // the end of the mutator would write there
       },
       "inv.limit");

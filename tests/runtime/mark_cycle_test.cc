@@ -13,7 +13,7 @@
 #include "gtest/gtest.h"
 #include "runtime/custom.h"
 #include "runtime/heap.h"
-#include "runtime/internal/collect/heap_core.h"
+#include "runtime/internal/collect/collection.h"
 #include "runtime/weak.h"
 #include "tests/runtime/lists.h"
 #include "tracker/tracker.h"
@@ -42,9 +42,9 @@ class MarkCycleTest : public ::testing::Test {
   explicit MarkCycleTest(const HeapOptions& options = InSmallSlices())
       : heap_(Heap::Create(options).value()), mutator_(*heap_) {}
 
-  internal::MarkCycle& cycle() { return heap_->core().cycle; }
+  internal::MarkState& cycle() { return heap_->core().cycle; }
   void BeginWithStack() {
-    heap_->core().CollectForGrowth(internal::CurrentMutator());
+    internal::CollectForGrowth(heap_->core(), internal::CurrentMutator());
     ASSERT_TRUE(cycle().is_marking());
   }
   // Does not scan this thread's stack: its stale words might keep objects that a test has dropped.

@@ -5,7 +5,7 @@
 
 #include "gtest/gtest.h"
 #include "runtime/heap.h"
-#include "runtime/internal/collect/heap_core.h"
+#include "runtime/internal/collect/collection.h"
 #include "tests/runtime/lists.h"
 
 namespace allomon::gc {
@@ -16,7 +16,7 @@ TEST(MarkForkTest, ForkWhileAThreadMarks) {
   const Mutator mutator(*heap);
   Root<Cell> list = MakeList(100000);
   for (int i = 0; i < 10; ++i) {
-    heap->core().CollectForGrowth(internal::CurrentMutator());
+    internal::CollectForGrowth(heap->core(), internal::CurrentMutator());
     const pid_t child = fork();
     if (child == 0) {
       MakeList(300000);

@@ -5,7 +5,7 @@
 
 #include "gtest/gtest.h"
 #include "runtime/heap.h"
-#include "runtime/internal/collect/heap_core.h"
+#include "runtime/internal/collect/collection.h"
 #include "tests/runtime/lists.h"
 
 namespace allomon::gc {
@@ -56,7 +56,7 @@ TEST(MarkHelperTest, AHeapEndsWhileItsThreadMarks) {
     const auto heap = Heap::Create(InBackground()).value();
     const Mutator mutator(*heap);
     Root<Cell> list = MakeList(20000);
-    heap->core().CollectForGrowth(internal::CurrentMutator());
+    internal::CollectForGrowth(heap->core(), internal::CurrentMutator());
     EXPECT_TRUE(heap->core().cycle.is_active());
   }
 }

@@ -11,7 +11,7 @@
 
 #include "gtest/gtest.h"
 #include "runtime/heap.h"
-#include "runtime/internal/collect/heap_core.h"
+#include "runtime/internal/collect/collection.h"
 #include "runtime/weak.h"
 #include "tests/runtime/model_objects.h"
 #include "tests/runtime/wild_tracker.h"
@@ -288,7 +288,7 @@ class Program {
     MakeChain(i, with_tenure);
     // Begins a marking before a collection in one pause takes the tenure away.
     if (with_tenure && marks_in_slices_) {
-      heap_->core().CollectForGrowth(internal::CurrentMutator());
+      internal::CollectForGrowth(heap_->core(), internal::CurrentMutator());
     }
   }
 

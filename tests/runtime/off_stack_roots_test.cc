@@ -13,7 +13,7 @@
 
 #include "gtest/gtest.h"
 #include "runtime/heap.h"
-#include "runtime/internal/collect/heap_core.h"
+#include "runtime/internal/collect/collection.h"
 
 namespace allomon::gc {
 namespace {
@@ -278,8 +278,8 @@ __attribute__((noinline)) long UseHiddenLocal() {
   const auto heap = Heap::Create(Options("stress=1")).value();
   const Mutator mutator(*heap);
   const auto hidden = std::make_unique<uintptr_t>(MakeHidden());
-  heap->core().Collect(CollectionKind::kMinor, &internal::CurrentMutator(),
-                       internal::HeapCore::OwnStack::kKeepsNothing);
+  internal::Collect(heap->core(), CollectionKind::kMinor, &internal::CurrentMutator(),
+                    internal::CallersStack::kKeepsNothing);
   return reinterpret_cast<volatile Cell*>(~*hidden)->head;
 }
 

@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <new>
 
-#include "runtime/internal/collect/heap_core.h"
+#include "runtime/internal/collect/slow_path.h"
 #include "runtime/internal/space/memory.h"
-#include "runtime/internal/collect/mutator.h"
+#include "runtime/internal/tables/site_table.h"
 
 namespace allomon::gc::internal {
 
@@ -36,14 +36,14 @@ void TakePagesOf(Object* array, uint64_t words) {
 char* AllocateYoungSlow(size_t bytes, uintptr_t header, FrameState caller) {
   Mutator& mutator = CurrentMutator();
   if (char* const start = mutator.TryNextRun(bytes); start != nullptr) return start;
-  return mutator.AllocateYoungSlow(bytes, header, AllocationSource::kNormal, caller);
+  return AllocateYoungSlow(mutator, bytes, header, AllocationSource::kNormal, caller);
 }
 
 // Born old, in a block of its own.
 static Object* MakeLarge(uintptr_t header, uint64_t length, uint64_t words, FrameState caller) {
   if (words > kMostWords) throw std::bad_alloc();
-  Object* object = CurrentMutator().AllocateLargeSlow(words + 2, (words + 1) * kWordBytes, header,
-                                                      AllocationSource::kNormal, caller);
+  Object* object = AllocateLargeSlow(CurrentMutator(), words + 2, (words + 1) * kWordBytes, header,
+                                     AllocationSource::kNormal, caller);
   if (TypeOf(header).kind == Kind::kArray) TakePagesOf(object, words);
   *WordsOf(object) = length;
   HeaderOf(object) = header | kLargeBit;
@@ -62,6 +62,50 @@ Object* MakeSizedSlow(uintptr_t header, uint64_t length, uint64_t words) {
     return InitSized(start, header, length, words);
   }
   return MakeLarge(header, length, words, caller);
+}
+
+// The allocations at sites.
+
+static void MeetSiteSlow(Mutator& mutator, SiteState& site) {
+  if (!mutator.heap->options.pretenure) return;
+  if (!mutator.survival.on()) mutator.survival.Begin(mutator.heap->TakeSeed());
+  SiteTable::Get().Meet(site);
+}
+
+static char* AllocateYoungAtSlow(Mutator& mutator, SiteState& site, bool follow, size_t bytes,
+                                 uintptr_t header, FrameState caller) {
+  char* start = follow ? nullptr : mutator.TryNextRun(bytes);
+  if (start != nullptr) return start;
+  start = AllocateYoungSlow(mutator, bytes, header, AllocationSource::kNormal, caller);
+  if (follow || mutator.follow_next) {
+    mutator.survival.FollowYoung(site, reinterpret_cast<Object*>(start + kWordBytes));
+  }
+  return start;
+}
+
+static Placed AllocateOldAtSlow(Mutator& mutator, SiteState& site, Survival::Turn turn,
+                                size_t bytes, uintptr_t header, FrameState caller) {
+  const bool young = turn == Survival::Turn::kYoung;
+  char* const start = young ? nullptr : AllocateOldSlow(mutator, bytes, header, caller);
+  if (start == nullptr) {
+    return {AllocateYoungAtSlow(mutator, site, young, bytes, header, caller), false};
+  }
+  if (turn == Survival::Turn::kOld) {
+    mutator.survival.FollowOld(site, reinterpret_cast<Object*>(start + kWordBytes));
+  }
+  return {start, true};
+}
+
+Placed AllocateAtSlow(SiteState& site, size_t bytes, uintptr_t header, FrameState caller) {
+  Mutator& mutator = CurrentMutator();
+  if (__builtin_expect(!mutator.survival.on() || !SiteTable::Knows(site), 0)) {
+    MeetSiteSlow(mutator, site);
+  }
+  if (!site.allocates_old() || !mutator.survival.on()) {
+    return {AllocateYoungAtSlow(mutator, site, false, bytes, header, caller), false};
+  }
+  return AllocateOldAtSlow(mutator, site, mutator.survival.TurnOfOld(bytes / kWordBytes), bytes,
+                           header, caller);
 }
 
 }  // namespace allomon::gc::internal

@@ -1,162 +1,159 @@
-// Begins and ends collections: stops the world, and afterwards grants the nurseries their room
-// again.
+#include "runtime/internal/collect/collection.h"
+
 #include <algorithm>
+#include <new>
 
 #include "runtime/internal/collect/collector.h"
-#include "runtime/internal/collect/heap_core.h"
-#include "runtime/internal/object/now.h"
+#include "runtime/internal/collect/limit.h"
+#include "runtime/internal/collect/mark_cycle.h"
+#include "runtime/internal/collect/reserve.h"
 #include "runtime/internal/collect/standing.h"
 #include "tracker/managed_profiler.h"
 
 namespace allomon::gc::internal {
+namespace {
 
-void HeapCore::SetMajorThreshold() {
-  const uint64_t live = OldWords() * kWordBytes + custom_bytes;
-  major_threshold_bytes =
-      std::max<uint64_t>(options.growth_floor_bytes, live / 100 * options.growth_percent);
-  grown_bytes = 0;
-  const uint64_t then_bytes = OldWords() * kWordBytes + major_threshold_bytes;
-  major_start_bytes = then_bytes < options.incremental_from_bytes
-                          ? major_threshold_bytes
-                          : cycle.StartBytes(major_threshold_bytes);
-}
-
-size_t HeapCore::BlocksToKeep() {
-  return BlockSpace::BlocksFor(NurseryBytes()) + major_threshold_bytes / kBlockBytes;
-}
-
-bool HeapCore::SweepNextChunk() {
-  const MutexHolder hold(blocks_mutex_);
-  return cycle.is_sweeping() && blocks.SweepNext();
-}
-
-bool HeapCore::MajorStopped() {
-  const bool marked = MarkAndSweep(*this, BlocksToKeep());
-  SetMajorThreshold();
+bool MajorStopped(HeapCore& heap) ALLOMON_REQUIRES(heap.globals_mutex, heap.tables_mutex) {
+  const bool marked = MarkAndSweep(heap, BlocksToKeep(heap));
+  heap.SetMajorThreshold();
   return marked;
 }
 
-bool HeapCore::WantsMajor(size_t bytes) const {
-  const uint64_t most = cycle.is_active() ? cycle.next_pause_bytes() : major_start_bytes;
-  return grown_bytes.load(std::memory_order_relaxed) + bytes > most;
-}
-
-// During marking in slices holes are not filled, so the old space takes more memory; near the limit
-// the heap is marked in one pause.
-bool HeapCore::MayMarkInSlices() {
-  if (OldWords() * kWordBytes < options.incremental_from_bytes) return false;
-  return LimitAllows((blocks.bytes() + large.bytes()) / 4);
-}
-
-// Called after the minor collection.
-bool HeapCore::MajorPart(CollectionKind kind, bool due,
-                         uint64_t pause_start_ns) ALLOMON_NO_THREAD_SAFETY_ANALYSIS {
+// Behind the minor collection.
+bool MajorPart(HeapCore& heap, CollectionKind kind, bool due,
+               uint64_t pause_start_ns) ALLOMON_NO_THREAD_SAFETY_ANALYSIS {
   if (kind == CollectionKind::kMajor) {
-    cycle.Complete();
-    return MajorStopped();
+    CompleteCycle(heap);
+    return MajorStopped(heap);
   }
-  if (cycle.is_active()) return cycle.Pause(pause_start_ns), true;
+  if (heap.cycle.is_active()) return PauseCycle(heap, pause_start_ns), true;
   if (!due) return true;
-  return (MayMarkInSlices() && cycle.Begin()) || MajorStopped();
-}
-
-bool HeapCore::RunCollection(CollectionKind kind, bool due) {
-  due = due || WantsMajor(0);
-  const bool is_major = kind == CollectionKind::kMajor || due || cycle.is_active();
-  const CollectionKind pause = is_major ? CollectionKind::kMajor : CollectionKind::kMinor;
-  const uint64_t start = NowNs();
-  const uint64_t promoted_words = statistics.promoted_words;
-  const uint64_t freed_words = statistics.freed_young_words;
-  CollectorScope collector;
-  const MarkCycle::Hold hold_cycle(cycle);
-  if (options.listener != nullptr) options.listener->OnCollectionStart(pause);
-  const MutexHolder hold_globals(globals_mutex);
-  const MutexHolder hold_tables(tables_mutex);
-  CollectMinor(*this);
-  const uint64_t promoted_bytes = (statistics.promoted_words - promoted_words) * kWordBytes;
-  const uint64_t died_bytes = (statistics.freed_young_words - freed_words) * kWordBytes;
-  share_.Note(promoted_bytes, promoted_bytes + died_bytes, NowNs() - start);
-  if (options.verify) VerifyHeap(*this);
-  const bool done = MajorPart(kind, due, start);
-  if (options.verify && is_major) VerifyHeap(*this);
-  ResizeNurseries();
-  GrowReserve();
-  GrantNurseries();
-  collector.AddBytes(promoted_bytes);
-  const uint64_t ns = NowNs() - start;
-  CountPause(pause, ns);
-  if (options.listener != nullptr) options.listener->OnCollectionEnd(pause, ns);
-  return done;
+  return (heap.MayMarkInSlices() && BeginCycle(heap)) || MajorStopped(heap);
 }
 
 // A scan of deep stacks costs as much as their words and the objects that they pin.  A nursery of
 // several times the stack's size keeps that cost in proportion to the allocations between two
 // scans. Measured with 10,000 to 1,000,000 frames: a nursery larger than this misses the caches.
-static size_t WantedNursery(const Mutator& mutator) {
+size_t WantedNursery(const Mutator& mutator) {
   const size_t stack_bytes = mutator.stack.SizeBytes();
   const size_t most = std::max<size_t>(16 << 20, 4 * stack_bytes);
   return std::max(mutator.nursery.size_bytes(), std::min(8 * stack_bytes, most));
 }
 
-void HeapCore::ResizeNurseries() {
-  for (Mutator* m = world.first(); m != nullptr; m = m->next) {
-    m->nursery.Resize(young, WantedNursery(*m));
+void ResizeNurseries(HeapCore& heap) {
+  for (Mutator* m = heap.world.first(); m != nullptr; m = m->next) {
+    m->nursery.Resize(heap.young, WantedNursery(*m));
     m->synced = m->window->cursor;
   }
 }
 
-void HeapCore::CountPause(CollectionKind kind, uint64_t ns) {
+void CountPause(HeapCore& heap, CollectionKind kind, uint64_t ns) {
   int bucket = 0;
   while (bucket < HeapStatistics::kPauseBuckets - 1 && (ns / 1000) >> bucket != 0) ++bucket;
-  ++(kind == CollectionKind::kMinor ? statistics.minor_pauses : statistics.major_pauses)[bucket];
-  statistics.total_pause_ns += ns;
-  statistics.longest_pause_ns = std::max(statistics.longest_pause_ns, ns);
+  ++(kind == CollectionKind::kMinor ? heap.statistics.minor_pauses
+                                    : heap.statistics.major_pauses)[bucket];
+  heap.statistics.total_pause_ns += ns;
+  heap.statistics.longest_pause_ns = std::max(heap.statistics.longest_pause_ns, ns);
 }
 
-void HeapCore::Collect(CollectionKind kind, Mutator* mutator, OwnStack own_stack) {
-  const Standing standing(this);
-  while (!world.Stop(mutator)) {
+void ResumeAfterCollection(HeapCore& heap) {
+  const bool in_slices = heap.MayMarkInSlices();
+  heap.blocks.SetPrefersSmallPages(in_slices);
+  heap.blocks.stock().SetWanted(heap.options.background && in_slices);
+  const bool has_work =
+      heap.options.background && (heap.cycle.is_active() || heap.blocks.stock().IsShort());
+  heap.world.Resume();
+  if (has_work) heap.helper.Wake(WorkForHelper);
+}
+
+}  // namespace
+
+bool RunCollection(HeapCore& heap, CollectionKind kind, bool due) {
+  due = due || heap.WantsMajor(0);
+  const bool is_major = kind == CollectionKind::kMajor || due || heap.cycle.is_active();
+  const CollectionKind pause = is_major ? CollectionKind::kMajor : CollectionKind::kMinor;
+  const uint64_t start = NowNs();
+  const uint64_t promoted_words = heap.statistics.promoted_words;
+  const uint64_t freed_words = heap.statistics.freed_young_words;
+  CollectorScope collector;
+  const MarkState::Hold hold_cycle(heap.cycle);
+  if (heap.options.listener != nullptr) heap.options.listener->OnCollectionStart(pause);
+  const MutexHolder hold_globals(heap.globals_mutex);
+  const MutexHolder hold_tables(heap.tables_mutex);
+  CollectMinor(heap);
+  const uint64_t promoted_bytes = (heap.statistics.promoted_words - promoted_words) * kWordBytes;
+  const uint64_t died_bytes = (heap.statistics.freed_young_words - freed_words) * kWordBytes;
+  heap.share.Note(promoted_bytes, promoted_bytes + died_bytes, NowNs() - start);
+  if (heap.options.verify) VerifyHeap(heap);
+  const bool done = MajorPart(heap, kind, due, start);
+  if (heap.options.verify && is_major) VerifyHeap(heap);
+  ResizeNurseries(heap);
+  GrowReserve(heap);
+  GrantNurseries(heap);
+  collector.AddBytes(promoted_bytes);
+  const uint64_t ns = NowNs() - start;
+  CountPause(heap, pause, ns);
+  if (heap.options.listener != nullptr) heap.options.listener->OnCollectionEnd(pause, ns);
+  return done;
+}
+
+void Collect(HeapCore& heap, CollectionKind kind, Mutator* mutator, CallersStack stack) {
+  const Standing standing(&heap);
+  while (!heap.world.Stop(mutator)) {
   }
-  if (mutator != nullptr && own_stack == OwnStack::kKeeps) Stand(*mutator);
-  if (mutator != nullptr && own_stack == OwnStack::kKeepsNothing) mutator->stack.here.Clear();
-  RunCollection(kind);
-  ResumeAfterCollection();
+  if (mutator != nullptr && stack == CallersStack::kKeeps) Stand(*mutator);
+  if (mutator != nullptr && stack == CallersStack::kKeepsNothing) mutator->stack.here.Clear();
+  RunCollection(heap, kind);
+  ResumeAfterCollection(heap);
 }
 
-void HeapCore::CollectAndLook(LiveObjectsVisitor& visitor, Mutator* mutator) {
-  const Standing standing(this);
-  while (!world.Stop(mutator)) {
+void CollectAndLook(HeapCore& heap, LiveObjectsVisitor& visitor, Mutator* mutator) {
+  const Standing standing(&heap);
+  while (!heap.world.Stop(mutator)) {
   }
   if (mutator != nullptr) Stand(*mutator);
-  const bool done = RunCollection(CollectionKind::kMajor);
-  if (done) visitor.Look(*this);
-  ResumeAfterCollection();
+  const bool done = RunCollection(heap, CollectionKind::kMajor);
+  if (done) visitor.Look(heap);
+  ResumeAfterCollection(heap);
   if (!done) throw std::bad_alloc();
 }
 
-void HeapCore::CollectForRoom(Mutator& mutator) {
+void CollectForRoom(HeapCore& heap, Mutator& mutator) {
   // This thread was parked for another thread's collection, which has emptied its nursery.
-  if (!world.Stop(&mutator)) return;
+  if (!heap.world.Stop(&mutator)) return;
   Stand(mutator);
-  RunCollection(CollectionKind::kMinor);
-  ResumeAfterCollection();
+  RunCollection(heap, CollectionKind::kMinor);
+  ResumeAfterCollection(heap);
 }
 
-void HeapCore::CollectForGrowth(Mutator& mutator) {
-  while (!world.Stop(&mutator)) {
+void CollectForGrowth(HeapCore& heap, Mutator& mutator) {
+  while (!heap.world.Stop(&mutator)) {
   }
   Stand(mutator);
-  RunCollection(CollectionKind::kMinor, true);
-  ResumeAfterCollection();
+  RunCollection(heap, CollectionKind::kMinor, true);
+  ResumeAfterCollection(heap);
 }
 
-void HeapCore::ResumeAfterCollection() {
-  const bool in_slices = MayMarkInSlices();
-  blocks.SetPrefersSmallPages(in_slices);
-  blocks.stock().SetWanted(options.background && in_slices);
-  const bool has_work = options.background && (cycle.is_active() || blocks.stock().IsShort());
-  world.Resume();
-  if (has_work) helper_.Wake();
+HeapStatistics Statistics(HeapCore& heap, Mutator* mutator) {
+  const Standing standing(&heap);
+  while (!heap.world.Stop(mutator)) {
+  }
+  HeapStatistics result = heap.statistics;
+  result.allocated_words = heap.world.departed_words();
+  for (Mutator* m = heap.world.first(); m != nullptr; m = m->next) {
+    Sync(*m);
+    result.allocated_words += m->allocated_words;
+    result.young_words += m->used_bytes() / kWordBytes;
+  }
+  result.young_words += heap.young.young_bytes() / kWordBytes;
+  result.born_old_words = heap.born_old_words;
+  result.allocated_words += heap.born_old_words;
+  result.old_words = heap.OldWords();
+  result.custom_bytes = heap.custom_bytes;
+  result.old_space_bytes = heap.blocks.bytes() + heap.large.bytes();
+  heap.world.Resume();
+  if (mutator != nullptr) PublishLimit(*mutator);
+  return result;
 }
 
 }  // namespace allomon::gc::internal

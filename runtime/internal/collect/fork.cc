@@ -4,8 +4,12 @@
 
 #include <utility>
 
+#include "runtime/internal/collect/attach.h"
+#include "runtime/internal/collect/collection.h"
 #include "runtime/internal/collect/heap_core.h"
+#include "runtime/internal/collect/limit.h"
 #include "runtime/internal/collect/standing.h"
+#include "runtime/internal/tables/site_table.h"
 #include "tracker/base/mutex.h"
 #include "tracker/base/thread_id.h"
 #include "tracker/heap_client.h"
@@ -23,6 +27,70 @@ void ForEachHeap(Visit visit) ALLOMON_REQUIRES(g_heaps_mutex) {
   for (HeapCore* heap = g_heaps; heap != nullptr; heap = heap->next_heap) visit(*heap);
 }
 
+// This thread's mutator of that heap, or nullptr.
+Mutator* MutatorHere(HeapCore* heap) {
+  Mutator* const mutator = t_window.mutator;
+  return mutator != nullptr && mutator->heap == heap ? mutator : nullptr;
+}
+
+void StopForFork(HeapCore& heap) {
+  Mutator* const mutator = MutatorHere(&heap);
+  while (!heap.world.Stop(mutator != nullptr && mutator->runs() ? mutator : nullptr)) {
+  }
+}
+
+void LockForFork(HeapCore& heap) ALLOMON_NO_THREAD_SAFETY_ANALYSIS {  // held across functions
+  heap.helper.LockForFork();
+  heap.cycle.LockForFork();
+  heap.globals_mutex.lock();
+  heap.tables_mutex.lock();
+  heap.blocks.stock().LockForFork();
+}
+
+void UnlockAfterFork(HeapCore& heap) ALLOMON_NO_THREAD_SAFETY_ANALYSIS {
+  heap.blocks.stock().UnlockAfterFork();
+  heap.tables_mutex.unlock();
+  heap.globals_mutex.unlock();
+  heap.cycle.UnlockAfterFork();
+  heap.helper.UnlockAfterFork();
+}
+
+void ResumeInParent(HeapCore& heap) {
+  UnlockAfterFork(heap);
+  heap.world.Resume();
+  Mutator* const mutator = MutatorHere(&heap);
+  if (mutator != nullptr && mutator->runs()) PublishLimit(*mutator);
+}
+
+// The other threads do not exist in the child.  Objects that only they reached are garbage, but
+// their nurseries may hold objects that other roots reach.  A collection empties all nurseries
+// first, without the roots and the stacks of the other threads.
+void ResumeInChild(HeapCore& heap) {
+  heap.cycle.ResetInForkedChild();
+  heap.helper.ResetInForkedChild();
+  UnlockAfterFork(heap);
+  Mutator* const own = MutatorHere(&heap);
+  for (Mutator* m = heap.world.first(); m != nullptr; m = m->next) {
+    if (m == own) continue;
+    m->window->first_root = nullptr;
+    m->stack.here.Clear();
+    m->clock.Abandon();
+    m->ranges.clear();
+  }
+  heap.coroutines.ResetInForkedChild();
+  if (own != nullptr && own->state.load(std::memory_order_relaxed) == MutatorState::kStopping) {
+    Stand(*own);
+  }
+  RunCollection(heap, CollectionKind::kMinor);
+  for (Mutator* m = heap.world.first(); m != nullptr; m = m->next) {
+    if (m != own) LeaveHeap(heap, *m);
+  }
+  Mutator* dead = heap.world.ResetAfterFork(own);
+  while (dead != nullptr) delete std::exchange(dead, dead->next);
+  if (own != nullptr) own->thread_id = allomon::internal::OwnThreadId();
+  if (own != nullptr && own->runs()) PublishLimit(*own);
+}
+
 // Stops all worlds before it takes the first lock: a thread that waits for a lock of one heap may
 // be a thread that another heap's world waits for.
 void BeforeFork() ALLOMON_NO_THREAD_SAFETY_ANALYSIS {  // held across functions
@@ -30,20 +98,20 @@ void BeforeFork() ALLOMON_NO_THREAD_SAFETY_ANALYSIS {  // held across functions
     const Standing standing;
     g_heaps_mutex.lock();
   }
-  ForEachHeap([](HeapCore& heap) { heap.StopForFork(); });
-  ForEachHeap([](HeapCore& heap) { heap.LockForFork(); });
+  ForEachHeap([](HeapCore& heap) { StopForFork(heap); });
+  ForEachHeap([](HeapCore& heap) { LockForFork(heap); });
   SiteTable::Get().LockForFork();
 }
 
 void AfterForkInParent() ALLOMON_NO_THREAD_SAFETY_ANALYSIS {
   SiteTable::Get().UnlockAfterFork();
-  ForEachHeap([](HeapCore& heap) { heap.AfterForkInParent(); });
+  ForEachHeap([](HeapCore& heap) { ResumeInParent(heap); });
   g_heaps_mutex.unlock();
 }
 
 void AfterForkInChild() ALLOMON_NO_THREAD_SAFETY_ANALYSIS {
   SiteTable::Get().UnlockAfterFork();
-  ForEachHeap([](HeapCore& heap) { heap.AfterForkInChild(); });
+  ForEachHeap([](HeapCore& heap) { ResumeInChild(heap); });
   g_heaps_mutex.unlock();
 }
 
@@ -73,70 +141,6 @@ void UnregisterForFork(HeapCore* heap) {
   const MutexHolder hold(g_heaps_mutex);
   (heap->previous_heap != nullptr ? heap->previous_heap->next_heap : g_heaps) = heap->next_heap;
   if (heap->next_heap != nullptr) heap->next_heap->previous_heap = heap->previous_heap;
-}
-
-// Returns this thread's mutator of that heap, or nullptr.
-static Mutator* MutatorHere(HeapCore* heap) {
-  Mutator* const mutator = t_window.mutator;
-  return mutator != nullptr && mutator->heap == heap ? mutator : nullptr;
-}
-
-void HeapCore::StopForFork() {
-  Mutator* const mutator = MutatorHere(this);
-  while (!world.Stop(mutator != nullptr && mutator->runs() ? mutator : nullptr)) {
-  }
-}
-
-void HeapCore::LockForFork() ALLOMON_NO_THREAD_SAFETY_ANALYSIS {  // held across functions
-  helper_.LockForFork();
-  cycle.LockForFork();
-  globals_mutex.lock();
-  tables_mutex.lock();
-  blocks.stock().LockForFork();
-}
-
-void HeapCore::UnlockAfterFork() ALLOMON_NO_THREAD_SAFETY_ANALYSIS {
-  blocks.stock().UnlockAfterFork();
-  tables_mutex.unlock();
-  globals_mutex.unlock();
-  cycle.UnlockAfterFork();
-  helper_.UnlockAfterFork();
-}
-
-void HeapCore::AfterForkInParent() {
-  UnlockAfterFork();
-  world.Resume();
-  Mutator* const mutator = MutatorHere(this);
-  if (mutator != nullptr && mutator->runs()) mutator->PublishLimit();
-}
-
-// The other threads do not exist in the child.  Objects that only they reached are garbage, but
-// their nurseries may hold objects that other roots reach.  A collection empties all nurseries
-// first, without the roots and the stacks of the other threads.
-void HeapCore::AfterForkInChild() {
-  cycle.ResetInForkedChild();
-  helper_.ResetInForkedChild();
-  UnlockAfterFork();
-  Mutator* const own = MutatorHere(this);
-  for (Mutator* m = world.first(); m != nullptr; m = m->next) {
-    if (m == own) continue;
-    m->window->first_root = nullptr;
-    m->stack.here.Clear();
-    m->clock.Abandon();
-    m->ranges.clear();
-  }
-  coroutines.ResetInForkedChild();
-  if (own != nullptr && own->state.load(std::memory_order_relaxed) == MutatorState::kStopping) {
-    Stand(*own);
-  }
-  RunCollection(CollectionKind::kMinor);
-  for (Mutator* m = world.first(); m != nullptr; m = m->next) {
-    if (m != own) LeaveHeap(*m);
-  }
-  Mutator* dead = world.ResetAfterFork(own);
-  while (dead != nullptr) delete std::exchange(dead, dead->next);
-  if (own != nullptr) own->thread_id = allomon::internal::OwnThreadId();
-  if (own != nullptr && own->runs()) own->PublishLimit();
 }
 
 }  // namespace allomon::gc::internal

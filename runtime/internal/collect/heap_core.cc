@@ -1,8 +1,8 @@
 #include "runtime/internal/collect/heap_core.h"
 
+#include <algorithm>
+
 #include "runtime/internal/object/check.h"
-#include "runtime/internal/collect/fork.h"
-#include "runtime/internal/collect/standing.h"
 #include "tracker/managed_profiler.h"
 
 namespace allomon::gc::internal {
@@ -13,14 +13,13 @@ __attribute__((constructor(101))) void TellTracker() { heap_client::AnnounceHeap
 }  // namespace
 
 HeapCore::HeapCore(const HeapOptions& heap_options)
-    : options(heap_options), nursery_bytes_(RoundToSlices(heap_options.nursery_bytes)) {
+    : options(heap_options), nursery_bytes(RoundToSlices(heap_options.nursery_bytes)) {
   major_threshold_bytes = major_start_bytes = options.growth_floor_bytes;
   {
     const MutexHolder hold(globals_mutex);
     globals.previous = globals.next = &globals;
     root_blocks.previous = root_blocks.next = &root_blocks;
   }
-  RegisterForFork(this);
 }
 
 HeapCore::~HeapCore() {
@@ -31,7 +30,6 @@ HeapCore::~HeapCore() {
                      "rule.global: a Global, or a container of Locals, outlives its heap");
   }
   ALLOMON_GC_CHECK(coroutines.empty(), "rule.stack: a RegisteredStack outlives its heap");
-  UnregisterForFork(this);
   samples.AllDie();
   {
     const MutexHolder hold(tables_mutex);
@@ -46,58 +44,49 @@ HeapCore::~HeapCore() {
   }
 }
 
-Mutator* HeapCore::Attach() {
-  Mutator* mutator = new Mutator;
-  if (!mutator->Init(this, nursery_bytes_)) {
-    delete mutator;
-    return nullptr;
-  }
-  world.Add(mutator);
-  // Stops the world to make the reserve for the mutator's nursery.
-  while (!world.Stop(mutator)) {
-  }
-  Stand(*mutator);
-  mutator->window->marking = cycle.is_marking();
-  const bool joined = mutator->nursery.Join(young);
-  if (joined) MakeReserve();
-  const bool granted = joined && mutator->nursery.granted_bytes() > kMaxYoungBytes;
-  world.Resume();
-  if (!granted) {
-    Detach(mutator);
-    return nullptr;
-  }
-  mutator->PublishLimit();
-  return mutator;
-}
-
-void HeapCore::Detach(Mutator* mutator) {
-  ALLOMON_GC_CHECK(mutator->window->first_root == nullptr,
-                   "rule.detach: a thread detaches while Roots of it live");
-  while (!world.Stop(mutator)) {
-  }
-  // Objects that other stacks refer to stay in place, in slices that the heap takes over.
-  mutator->stack.here.Clear();
-  RunCollection(CollectionKind::kMinor);
-  LeaveHeap(*mutator);
-  world.Resume();
-  world.Remove(mutator);
-  delete mutator;
-}
-
-// The heap takes over the thread's objects that stay, and the ephemerons that refer to them.
-void HeapCore::LeaveHeap(Mutator& mutator) {
-  mutator.LeaveNursery();
-  mutator.CloseOldWindow();
-  samples.Leave(mutator.new_samples);
-  const size_t ephemerons = left_weaks.size() + mutator.weaks.size();
-  ALLOMON_GC_CHECK(TryReserve(left_weaks, ephemerons), "out of memory for ephemerons");
-  left_weaks.insert(left_weaks.end(), mutator.weaks.begin(), mutator.weaks.end());
-  mutator.weaks.clear();
-}
-
 void HeapCore::CountBornOld(uint64_t words, size_t bytes) {
   born_old_words.fetch_add(words, std::memory_order_relaxed);
   grown_bytes.fetch_add(bytes, std::memory_order_relaxed);
+}
+
+bool HeapCore::LimitAllows(size_t bytes) {
+  return options.limit_bytes == 0 || blocks.bytes() + large.bytes() + bytes <= options.limit_bytes;
+}
+
+// A running thread may read the chunks: they are added and freed only while the world is stopped.
+Object* HeapCore::AllocateLarge(uint64_t words) {
+  if (options.limit_bytes == 0) return large.Allocate(words, SIZE_MAX);
+  const size_t chunk_bytes = std::min(blocks.bytes(), options.limit_bytes);
+  return large.Allocate(words, options.limit_bytes - chunk_bytes);
+}
+
+void HeapCore::SetMajorThreshold() {
+  const uint64_t live = OldWords() * kWordBytes + custom_bytes;
+  major_threshold_bytes =
+      std::max<uint64_t>(options.growth_floor_bytes, live / 100 * options.growth_percent);
+  grown_bytes = 0;
+  const uint64_t then_bytes = OldWords() * kWordBytes + major_threshold_bytes;
+  major_start_bytes = then_bytes < options.incremental_from_bytes
+                          ? major_threshold_bytes
+                          : cycle.StartBytes(major_threshold_bytes);
+}
+
+bool HeapCore::SweepNextChunk() {
+  const MutexHolder hold(blocks_mutex);
+  return cycle.is_sweeping() && blocks.SweepNext();
+}
+
+bool HeapCore::WantsMajor(size_t bytes) const {
+  const uint64_t most = cycle.is_active() ? cycle.next_pause_bytes.load(std::memory_order_relaxed)
+                                          : major_start_bytes;
+  return grown_bytes.load(std::memory_order_relaxed) + bytes > most;
+}
+
+// While it is marked, holes are not filled, so the old space takes more memory; near a limit all is
+// marked at once.
+bool HeapCore::MayMarkInSlices() {
+  if (OldWords() * kWordBytes < options.incremental_from_bytes) return false;
+  return LimitAllows((blocks.bytes() + large.bytes()) / 4);
 }
 
 bool HeapCore::AskForMemory(size_t bytes) {
@@ -108,20 +97,20 @@ bool HeapCore::AnyDue() const {
   return samples.any_due() || due_actions.load(std::memory_order_relaxed) != 0;
 }
 
-bool HeapCore::ReleaseOneCustom() {
+static bool ReleaseOneCustom(HeapCore& heap) {
   CustomBlockEntry entry = {};
   {
-    const MutexHolder hold(tables_mutex);
-    if (!customs.any_due()) return false;
-    entry = customs.TakeDue();
-    due_actions.fetch_sub(1, std::memory_order_relaxed);
+    const MutexHolder hold(heap.tables_mutex);
+    if (!heap.customs.any_due()) return false;
+    entry = heap.customs.TakeDue();
+    heap.due_actions.fetch_sub(1, std::memory_order_relaxed);
   }
-  custom_bytes.fetch_sub(entry.bytes, std::memory_order_relaxed);
+  heap.custom_bytes.fetch_sub(entry.bytes, std::memory_order_relaxed);
   entry.release(entry.data);
   return true;
 }
 
-bool HeapCore::RunOneFinalizer(Mutator* mutator) {
+static bool RunOneFinalizer(HeapCore& heap, Mutator* mutator) {
   if (mutator == nullptr) return false;
   std::function<void(Object*)> run;
   Object* object = nullptr;
@@ -131,12 +120,12 @@ bool HeapCore::RunOneFinalizer(Mutator* mutator) {
     Mutator* const mutator;
   } scope(mutator);
   {
-    const MutexHolder hold(tables_mutex);
-    if (!finalizers.any_due()) return false;
-    Finalizer finalizer = finalizers.TakeDue();
+    const MutexHolder hold(heap.tables_mutex);
+    if (!heap.finalizers.any_due()) return false;
+    Finalizer finalizer = heap.finalizers.TakeDue();
     object = finalizer.object;
     run = std::move(finalizer.run);
-    due_actions.fetch_sub(1, std::memory_order_relaxed);
+    heap.due_actions.fetch_sub(1, std::memory_order_relaxed);
   }
   run(object);
   return true;
@@ -150,7 +139,7 @@ void HeapCore::RunDue(Mutator* mutator) {
   if (thrown != nullptr) std::rethrow_exception(thrown);
   // Releases run before finalizers; each kind runs in its own order.
   while (due_actions.load(std::memory_order_relaxed) != 0 &&
-         (ReleaseOneCustom() || RunOneFinalizer(mutator))) {
+         (ReleaseOneCustom(*this) || RunOneFinalizer(*this, mutator))) {
   }
 }
 
@@ -211,28 +200,6 @@ void HeapCore::AddCustom(const CustomBlockEntry& entry) {
   grown_bytes.fetch_add(entry.bytes, std::memory_order_relaxed);
   const MutexHolder hold(tables_mutex);
   customs.Add(entry);
-}
-
-HeapStatistics HeapCore::Statistics(Mutator* mutator) {
-  const Standing standing(this);
-  while (!world.Stop(mutator)) {
-  }
-  HeapStatistics result = statistics;
-  result.allocated_words = world.departed_words();
-  for (Mutator* m = world.first(); m != nullptr; m = m->next) {
-    m->Sync();
-    result.allocated_words += m->allocated_words;
-    result.young_words += m->used_bytes() / kWordBytes;
-  }
-  result.young_words += young.young_bytes() / kWordBytes;
-  result.born_old_words = born_old_words;
-  result.allocated_words += born_old_words;
-  result.old_words = OldWords();
-  result.custom_bytes = custom_bytes;
-  result.old_space_bytes = blocks.bytes() + large.bytes();
-  world.Resume();
-  if (mutator != nullptr) mutator->PublishLimit();
-  return result;
 }
 
 }  // namespace allomon::gc::internal

@@ -1,24 +1,23 @@
-// The implementation of a heap: its spaces, threads and tables, and the measures it takes when
-// memory is short.
-#ifndef ALLOMON_RUNTIME_INTERNAL_HEAP_CORE_H_
-#define ALLOMON_RUNTIME_INTERNAL_HEAP_CORE_H_
+// A heap without its public face: the spaces, the threads, the tables.
+#ifndef ALLOMON_RUNTIME_INTERNAL_COLLECT_HEAP_CORE_H_
+#define ALLOMON_RUNTIME_INTERNAL_COLLECT_HEAP_CORE_H_
 
 #include <atomic>
+#include <functional>
+#include <optional>
 
 #include "runtime/heap_options.h"
 #include "runtime/heap_statistics.h"
-#include "runtime/internal/space/block_space.h"
-#include "runtime/internal/tables/identity_table.h"
-#include "runtime/internal/space/large_space.h"
-#include "runtime/internal/collect/mark_cycle.h"
 #include "runtime/internal/collect/mark_helper.h"
+#include "runtime/internal/collect/marker.h"
 #include "runtime/internal/collect/mutator.h"
-#include "runtime/internal/space/nursery_share.h"
-#include "runtime/internal/tables/sample_table.h"
-#include "runtime/internal/stacks/thread_stack.h"
-#include "runtime/internal/tables/weak_table.h"
+#include "runtime/internal/collect/spaces.h"
 #include "runtime/internal/collect/world.h"
-#include "runtime/internal/space/young_space.h"
+#include "runtime/internal/space/nursery_share.h"
+#include "runtime/internal/stacks/thread_stack.h"
+#include "runtime/internal/tables/identity_table.h"
+#include "runtime/internal/tables/sample_table.h"
+#include "runtime/internal/tables/weak_table.h"
 #include "tracker/base/mutex.h"
 
 namespace allomon::gc::internal {
@@ -44,55 +43,26 @@ struct RootBlock {
   Slot* slots() { return reinterpret_cast<Slot*>(this + 1); }
 };
 
-// Visits the live objects of a heap, between two collections.  Must not call malloc, whose samples
-// run user code, which could wait for a thread that stands.
-class LiveObjectsVisitor {
- public:
-  virtual ~LiveObjectsVisitor() = default;
-  // Called once, while the world stands still.  The marks of the spaces are exactly those of the
-  // live objects.
-  virtual void Look(HeapCore& heap) = 0;
-};
-
-class HeapCore {
+class HeapCore : public Spaces {
  public:
   explicit HeapCore(const HeapOptions& options);
   ~HeapCore();
   HeapCore(const HeapCore&) = delete;
   HeapCore& operator=(const HeapCore&) = delete;
 
-  // Threads.  Attach returns nullptr when there is no memory for another nursery.
-  Mutator* Attach();
-  void Detach(Mutator* mutator);
-
-  // Collects; this thread has stopped the world.  `mutator` is the thread's own mutator, or nullptr
-  // for a thread that does not run in this heap.
-  enum class OwnStack { kKeeps, kKeepsNothing };  // the native stack of the calling thread
-  void Collect(CollectionKind kind, Mutator* mutator, OwnStack own_stack = OwnStack::kKeeps);
-  // Collects kMajor, and calls the visitor before the world resumes.  Throws std::bad_alloc.
-  void CollectAndLook(LiveObjectsVisitor& visitor, Mutator* mutator);
-  // Empties the nurseries, the caller's included, unless another thread's collection has just
-  // emptied them.  A major collection follows if one is due.
-  void CollectForRoom(Mutator& mutator);
-  // Called when a major collection is due: collects in one pause, begins a collection in slices, or
-  // continues the one in progress.
-  void CollectForGrowth(Mutator& mutator);
-
-  // Whether a major collection must precede `bytes` more of large objects, and whether the limit
-  // allows these bytes.
+  // Whether a major collection has to come before `bytes` more of large objects, and whether the
+  // limit allows these bytes.
   bool WantsMajor(size_t bytes) const;
   // Derives the threshold of the next major collection from the bytes that live now.  The world is
   // stopped.
   void SetMajorThreshold();
-  // Returns the free blocks that the program will need until the next major collection.
-  size_t BlocksToKeep();
-  // Sweeps a chunk; false if no chunk is left.  The caller holds the cycle's mutex.
+  // Sweeps a chunk; false if there was none.  The caller holds the cycle's mutex.
   bool SweepNextChunk();
   bool LimitAllows(size_t bytes);
   // Takes a block of kBlockBytes of the old space for objects that are born old; nullptr when the
   // limit or the system allows no further block.  A safepoint of the mutator's thread, without
   // callbacks.
-  char* TakeOldBlock(Mutator* mutator);
+  bool MayMarkInSlices();
   // Makes a large object of `words`, as LargeSpace::Allocate() does; nullptr when the limit does
   // not allow it.
   Object* AllocateLarge(uint64_t words);
@@ -103,7 +73,7 @@ class HeapCore {
   void CountBornOld(uint64_t words, size_t bytes);
   // Returns a different seed for each mutator; the same in each run of a program that makes its
   // threads in the same order.
-  uint32_t TakeSeed() { return seeds_.fetch_add(1, std::memory_order_relaxed) + 1; }
+  uint32_t TakeSeed() { return seeds.fetch_add(1, std::memory_order_relaxed) + 1; }
   // Asks the program for memory; false if the program has no handler, or its handler refuses.
   bool AskForMemory(size_t bytes);
 
@@ -125,29 +95,14 @@ class HeapCore {
   void UnreserveCustom();
   void AddCustom(const CustomBlockEntry& entry);
 
-  HeapStatistics Statistics(Mutator* mutator);
-
-  // Used around fork: the world is stopped, and no other thread holds a lock of the heap, so the
-  // child finds the heap consistent.
-  void StopForFork();
-  void LockForFork();
-  void AfterForkInParent();
-  void AfterForkInChild();
-
   HeapOptions options;
   // False for tests: no native stack keeps anything, so deaths are exact.  Written while no other
   // thread collects.
   bool scans_stacks = true;
   World world;
   CoroutineStacks coroutines;
-  YoungSpace young;
-  // inv.remembered: slots of old objects that point to young objects which stay without tenure.
-  Vector<Slot*> remembered;
-  Vector<Object*> left_weaks;         // Mutator::weaks of detached threads
-  Vector<Object*> coroutine_objects;  // objects that the last marking has found on registered
-                                      // stacks
-  BlockSpace blocks;
-  LargeSpace large;
+  Vector<Object*> left_weaks;         // Mutator::weaks of threads that have gone
+  Vector<Object*> coroutine_objects;  // that the last marking has found on registered stacks
   SampleTable samples;
   HeapStatistics statistics;  // the counts of collections; guarded by the stopped world
 
@@ -170,45 +125,24 @@ class HeapCore {
                                    // earlier
   std::atomic<uint64_t> born_old_words{0};
 
-  MarkCycle cycle{*this};
+  // Of the collection in slices that goes on.
+  std::optional<SliceMarker> slice_marker ALLOMON_GUARDED_BY(cycle.mutex);
+
+  std::atomic<uint32_t> seeds{0};  // that were taken
 
   HeapCore* previous_heap = nullptr;  // list of all heaps, for fork
   HeapCore* next_heap = nullptr;
 
- private:
-  // Collects; this thread has stopped the world.  `due`: a major collection is due, even if `kind`
-  // is kMinor. Returns false if a major collection had no memory to mark with.
-  bool RunCollection(CollectionKind kind, bool due = false);
-  bool MajorStopped() ALLOMON_REQUIRES(globals_mutex, tables_mutex);
-  bool MajorPart(CollectionKind kind, bool due, uint64_t pause_start_ns);
-  bool MayMarkInSlices();
-  void ResumeAfterCollection();
-  size_t WantedBytes(const Mutator& mutator);
-  void ResizeNurseries();
-  void LeaveHeap(Mutator& mutator);
-  bool GrowReserve();
-  void GrantNurseries();
-  void MakeReserve();
-  char* TakeSpareBlock();
-  bool GrantedFits() const;
-  size_t GrantedBytes() const;
-  size_t NurseryBytes();
-  bool GrowTo(size_t free_blocks);
-  void CountPause(CollectionKind kind, uint64_t ns);
-  void UnlockAfterFork();
-  bool ReleaseOneCustom();
-  bool RunOneFinalizer(Mutator* mutator);
+  const size_t nursery_bytes;
+  NurseryShare share;
+  // inv.reserve: so many free blocks are for the next collection.  Written while the world is
+  // stopped.
+  size_t reserve_blocks = 0;
+  // Threads that run take free blocks under it; a collector does when they stand.
+  Mutex blocks_mutex;
 
-  size_t nursery_bytes_;
-  NurseryShare share_;
-  std::atomic<uint32_t> seeds_{0};
-  // inv.reserve: this many free blocks are reserved for the next collection.  Written while the
-  // world is stopped.
-  size_t reserve_blocks_ = 0;
-  // Running threads take free blocks under this mutex; a collector does so when all threads stand.
-  Mutex blocks_mutex_;
-  // The last member: its thread must end before any other member is destroyed.
-  MarkHelper helper_{cycle, blocks.stock()};
+  // The last member: its thread ends before anything else does.
+  MarkHelper helper{*this, blocks.stock()};
 };
 
 }  // namespace allomon::gc::internal

@@ -1,9 +1,9 @@
-// A major collection in one pause, while the world is stopped.  mark_cycle.h has the collection in
-// slices.
-#include "runtime/internal/collector.h"
-#include "runtime/internal/mark_weak.h"
-#include "runtime/internal/marker.h"
-#include "runtime/internal/stack_roots.h"
+// A major collection at once, while the world is stopped.  mark_cycle.h has the one in slices.
+#include "runtime/internal/collect/collector.h"
+#include "runtime/internal/collect/mark_weak.h"
+#include "runtime/internal/collect/marker.h"
+#include "runtime/internal/collect/roots.h"
+#include "runtime/internal/collect/stack_roots.h"
 
 namespace allomon::gc::internal {
 namespace {
@@ -41,7 +41,7 @@ bool MarkAndSweep(HeapCore& heap, size_t keep_free_blocks) {
   heap.large.ClearMarks();
   heap.young.ForEachSlice([](YoungSlice& slice) { slice.ClearMarks(); });
   heap.remembered.clear();
-  WholeMarker marker(heap);
+  WholeMarker marker(heap, heap.options.mark_stack_entries);
   ForEachStackObject(heap, [&marker](Object*& object) { marker.Visit(object); });
   ForEachStrongRoot(heap, [&marker](Slot& slot) { marker.Visit(slot); });
   marker.Drain();

@@ -7,7 +7,6 @@
 #include <algorithm>
 
 #include "runtime/internal/space/chunk_stock.h"
-#include "runtime/internal/collect/mark_cycle.h"
 #include "tracker/base/uncancelled.h"
 #include "tracker/heap_client.h"
 
@@ -63,8 +62,9 @@ void MarkHelper::StartLocked() {
   state_ = started ? State::kRuns : State::kRefused;
 }
 
-void MarkHelper::Wake() {
+void MarkHelper::Wake(Work work) {
   const MutexHolder hold(mutex_);
+  work_ = work;
   if (state_ == State::kNone) StartLocked();
   if (state_ != State::kRuns || has_work_) return;
   has_work_ = true;
@@ -80,14 +80,15 @@ bool MarkHelper::WaitForWork() {
   return !is_to_end_;
 }
 
-bool MarkHelper::IsToEnd() {
+MarkHelper::Work MarkHelper::WorkToDo() {
   const MutexHolder hold(mutex_);
-  return is_to_end_;
+  return is_to_end_ ? nullptr : work_;
 }
 
 void MarkHelper::RunUntilStopped() {
   while (WaitForWork()) {
-    while (!IsToEnd() && (stock_.Add() || cycle_.WorkForHelper())) {
+    for (Work work = WorkToDo(); work != nullptr && (stock_.Add() || work(heap_));) {
+      work = WorkToDo();
     }
   }
 }

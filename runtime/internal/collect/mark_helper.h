@@ -13,22 +13,25 @@ using allomon::internal::Mutex;
 using allomon::internal::MutexHolder;
 
 class ChunkStock;
-class MarkCycle;
+class HeapCore;
 
 // The thread is started when the first collection in slices begins.  It blocks all signals, runs no
 // user code and calls no malloc.  Without the thread (one processor, no memory, a forked child
 // until its next collection) the program's own threads do the work in their pauses.
 class MarkHelper {
  public:
-  MarkHelper(MarkCycle& cycle, ChunkStock& stock) : cycle_(cycle), stock_(stock) {}
-  // Stops the thread after its current slice.
+  // A piece of the work; false if there is none.
+  using Work = bool (*)(HeapCore&);
+
+  MarkHelper(HeapCore& heap, ChunkStock& stock) : heap_(heap), stock_(stock) {}
+  // Ends the thread, behind the slice that it is in.
   ~MarkHelper();
   MarkHelper(const MarkHelper&) = delete;
   MarkHelper& operator=(const MarkHelper&) = delete;
 
   // Announces work.  Called by a thread that has not stopped a world.  Starts the thread at the
   // first call, which calls malloc.
-  void Wake();
+  void Wake(Work work);
 
   // Called around fork.  The child has no helper thread until the next Wake().
   void LockForFork();
@@ -39,13 +42,15 @@ class MarkHelper {
   static void* Run(void* helper);
   void RunUntilStopped();
   bool WaitForWork();
-  bool IsToEnd();
+  // The work that is to be done, nullptr when the thread is to end.
+  Work WorkToDo();
   void StartLocked() ALLOMON_REQUIRES(mutex_);
 
-  MarkCycle& cycle_;
+  HeapCore& heap_;
   ChunkStock& stock_;
   Mutex mutex_;
   Condition woken_;
+  Work work_ ALLOMON_GUARDED_BY(mutex_) = nullptr;
   bool has_work_ ALLOMON_GUARDED_BY(mutex_) = false;  // since the thread's last look
   bool is_to_end_ ALLOMON_GUARDED_BY(mutex_) = false;
   enum class State { kNone, kRuns, kRefused } state_ ALLOMON_GUARDED_BY(mutex_) = State::kNone;

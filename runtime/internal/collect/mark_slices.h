@@ -2,10 +2,19 @@
 #ifndef ALLOMON_RUNTIME_INTERNAL_MARK_SLICES_H_
 #define ALLOMON_RUNTIME_INTERNAL_MARK_SLICES_H_
 
+#include <time.h>
+
 #include <algorithm>
 #include <cstdint>
 
 namespace allomon::gc::internal {
+
+// The clock of pauses.
+inline uint64_t NowNs() {
+  timespec now = {};
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return static_cast<uint64_t>(now.tv_sec) * 1000000000 + static_cast<uint64_t>(now.tv_nsec);
+}
 
 // A collection begins before the grown bytes reach the threshold, and must have marked everything
 // when they do.  The lead is derived from the last collection.
@@ -43,9 +52,8 @@ class MarkPacing {
     return is_late ? std::max(pause_start_ns + kLatePauseNs, now_ns + 2 * kLeastSliceNs)
                    : std::max(pause_start_ns + kPauseNs, now_ns + kLeastSliceNs);
   }
-  // Whether the program makes objects old faster than they are marked, although its nurseries are
-  // small (HeapCore::WantedBytes), so that the old space is about to grow to twice the planned
-  // bytes.
+  // The program makes objects old faster than they are marked, although its nurseries are small
+  // (reserve.cc): the old space is about to have twice the bytes that it was to have.
   bool IsHopeless(uint64_t grown_bytes) const {
     return grown_bytes - start_bytes_ > room_bytes_ + threshold_bytes_;
   }

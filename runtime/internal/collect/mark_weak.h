@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-#include "runtime/internal/collect/collector.h"
+#include "runtime/internal/collect/heap_core.h"
 #include "runtime/internal/collect/marker.h"
 
 namespace allomon::gc::internal {

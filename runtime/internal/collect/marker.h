@@ -9,11 +9,13 @@
 #include <algorithm>
 #include <utility>
 
-#include "runtime/internal/collect/collector.h"
 #include "runtime/internal/collect/mark_stack.h"
+#include "runtime/internal/collect/spaces.h"
 #include "runtime/internal/object/value_word.h"
 
 namespace allomon::gc::internal {
+
+enum class MarkMode { kWhole, kInSlices };
 
 // MarkMode::kWhole marks everything in one pause, including young objects that stay; the nurseries
 // hold no other objects. MarkMode::kInSlices marks while the program runs, on one thread at a time.
@@ -23,14 +25,14 @@ class Marker {
   static constexpr bool kInSlices = kMode == MarkMode::kInSlices;
 
  public:
-  explicit Marker(HeapCore& heap) : heap_(heap), stack_(heap.options.mark_stack_entries) {}
+  Marker(Spaces& spaces, size_t stack_entries) : spaces_(spaces), stack_(stack_entries) {}
   Marker(const Marker&) = delete;
   Marker& operator=(const Marker&) = delete;
 
   void Visit(Slot& slot) {
     Object* const object = Load(slot);
     if (!PointsToObject(object)) return;
-    if (kInSlices && IsYoung(object)) return heap_.cycle.Reach(object);
+    if (kInSlices && IsYoung(object)) return Reach(object);
     VisitObject(object);
   }
 
@@ -39,6 +41,38 @@ class Marker {
   // Adds an object to mark later, without reading the object.  Returns false without memory.
   [[nodiscard]] bool AddRoot(Object* object) {
     return !PointsToObject(object) || IsYoung(object) || TryPush(roots_, object);
+  }
+
+  // Without memory for it the object is marked at once, with nothing left to be cleared; before the
+  // beginning there are no marks to be set, so there is none.
+  __attribute__((noinline)) void MarkRoot(Object* object) {
+    MarkState& cycle = spaces_.cycle;
+    using Phase = MarkState::Phase;
+    if (AddRoot(object)) return;
+    if (cycle.phase() == Phase::kIdle) {
+      cycle.lacks_room = true;
+      return;
+    }
+    while (cycle.phase() == Phase::kClear && spaces_.blocks.ClearNext()) {
+    }
+    if (cycle.phase() == Phase::kClear) cycle.EnterPhase(Phase::kMark);
+    Visit(object);
+  }
+  // The young object is reachable.
+  // In a loop, since objects that stay may be a long list.
+  __attribute__((noinline)) void Reach(Object* object) {
+    MarkState& cycle = spaces_.cycle;
+    cycle.ReachOne(object);
+    while (const MarkState::Held* const held = cycle.TakeReached()) {
+      for (size_t i = held->first; i < held->first + held->count; ++i) {
+        Object* const slot = cycle.HeldSlot(i);
+        if (IsYoung(slot)) {
+          cycle.ReachOne(slot);
+        } else {
+          MarkRoot(slot);
+        }
+      }
+    }
   }
 
   // Marks until no work is left or stop().  Returns whether no work is left.
@@ -60,12 +94,12 @@ class Marker {
         MarkAll();
       };
       if constexpr (kInSlices) {
-        heap_.blocks.ForEachMarkedSince(scan);
+        spaces_.blocks.ForEachMarkedSince(scan);
       } else {
-        heap_.blocks.ForEachMarked(scan);
-        heap_.young.ForEachMarked(scan);
+        spaces_.blocks.ForEachMarked(scan);
+        spaces_.young.ForEachMarked(scan);
       }
-      heap_.large.ForEachMarked(scan);
+      spaces_.large.ForEachMarked(scan);
     }
   }
 
@@ -77,9 +111,9 @@ class Marker {
 
   bool IsMarked(Object* object) const {
     if (IsYoung(object)) {
-      return kInSlices ? heap_.cycle.YoungLives(object) : heap_.young.IsMarked(object);
+      return kInSlices ? spaces_.cycle.YoungLives(object) : spaces_.young.IsMarked(object);
     }
-    if (gc::internal::IsLarge(HeaderOf(object))) return heap_.large.IsMarked(object);
+    if (gc::internal::IsLarge(HeaderOf(object))) return spaces_.large.IsMarked(object);
     return Chunk::Of(object)->IsMarked(object);
   }
 
@@ -87,7 +121,7 @@ class Marker {
   Object* first_ephemeron() const { return ephemerons_; }
   uint64_t marked_words() const { return marked_words_; }
   // Increases with each object that becomes marked (IsMarked()).
-  uint64_t progress() const { return marked_words_ + (kInSlices ? heap_.cycle.n_reached() : 0); }
+  uint64_t progress() const { return marked_words_ + (kInSlices ? spaces_.cycle.n_reached() : 0); }
   uint64_t marked_old_words() const { return marked_words_ - marked_young_words_; }
 
  private:
@@ -105,14 +139,14 @@ class Marker {
   }
 
   bool SetMarkedYoung(Object* object, uint64_t words) {
-    if (!heap_.young.Of(object)->SetMarked(object)) return false;
+    if (!spaces_.young.Of(object)->SetMarked(object)) return false;
     marked_young_words_ += words + 1;
     return true;
   }
 
   bool SetMarked(Object* object, uintptr_t header, uint64_t words) {
     if (!kInSlices && IsYoung(object)) return SetMarkedYoung(object, words);
-    if (gc::internal::IsLarge(header)) return heap_.large.SetMarked(object);
+    if (gc::internal::IsLarge(header)) return spaces_.large.SetMarked(object);
     Chunk* chunk = Chunk::Of(object);
     if (!chunk->SetMarked(object)) return false;
     chunk->MarkLines(object, words);
@@ -158,7 +192,7 @@ class Marker {
     Object* const object = Load(slot);
     if (__builtin_expect(IsYoung(object), 0)) {
       if (is_old) NoteYoung(slot);
-      if (kInSlices) return heap_.cycle.Reach(object);
+      if (kInSlices) return Reach(object);
     }
     if (PointsToObject(object)) VisitObject(object);
   }
@@ -166,9 +200,9 @@ class Marker {
   // A rescan for objects that were marked without being pushed meets the same slot repeatedly.
   void NoteYoung(Slot& slot) {
     if constexpr (kInSlices) {
-      heap_.cycle.NoteYoungSlot(slot);
-    } else if (heap_.remembered.empty() || heap_.remembered.back() != &slot) {
-      Remember(heap_, slot);
+      spaces_.cycle.NoteYoungSlot(slot);
+    } else if (spaces_.remembered.empty() || spaces_.remembered.back() != &slot) {
+      Remember(spaces_, slot);
     }
   }
 
@@ -229,7 +263,7 @@ class Marker {
     uint64_t next;  // the word
   };
 
-  HeapCore& heap_;
+  Spaces& spaces_;
   Object* coming_[kComing] = {};
   size_t next_coming_ = 0;
   MarkStack stack_;
@@ -246,6 +280,8 @@ class Marker {
   uint32_t steps_ = 0;
   bool overflowed_ = false;
 };
+
+using SliceMarker = Marker<MarkMode::kInSlices>;
 
 }  // namespace allomon::gc::internal
 

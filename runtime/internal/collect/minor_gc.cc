@@ -1,9 +1,11 @@
 #include <algorithm>
 #include <cstring>
 
-#include "runtime/internal/object/check.h"
 #include "runtime/internal/collect/collector.h"
+#include "runtime/internal/collect/limit.h"
+#include "runtime/internal/collect/roots.h"
 #include "runtime/internal/collect/stack_roots.h"
+#include "runtime/internal/object/check.h"
 
 namespace allomon::gc::internal {
 namespace {
@@ -312,7 +314,7 @@ uint64_t PrepareNurseries(HeapCore& heap) {
   uint64_t young_words = heap.young.young_bytes() / kWordBytes;
   heap.young.ForEachSlice([](YoungSlice& slice) { slice.BeginSearch(); });
   for (Mutator* mutator = heap.world.first(); mutator != nullptr; mutator = mutator->next) {
-    mutator->Sync();
+    Sync(*mutator);
     mutator->nursery.Close();
     young_words += mutator->used_bytes() / kWordBytes;
   }

@@ -5,18 +5,15 @@
 #include <atomic>
 #include <cstdint>
 
-#include "runtime/internal/collect/allocate.h"
-#include "runtime/internal/space/memory.h"
-#include "runtime/internal/tables/new_samples.h"
-#include "runtime/internal/space/nursery.h"
 #include "runtime/internal/object/object.h"
-#include "runtime/internal/space/old_window.h"
-#include "runtime/internal/collect/root_list.h"
-#include "runtime/internal/tables/survival.h"
-#include "runtime/internal/stacks/thread_stack.h"
 #include "runtime/internal/object/value_word.h"
+#include "runtime/internal/space/memory.h"
+#include "runtime/internal/space/nursery.h"
+#include "runtime/internal/space/old_window.h"
 #include "runtime/internal/space/window.h"
-#include "runtime/internal/collect/world.h"
+#include "runtime/internal/stacks/thread_stack.h"
+#include "runtime/internal/tables/new_samples.h"
+#include "runtime/internal/tables/survival.h"
 #include "tracker/allocation_clock.h"
 #include "tracker/heap_client.h"
 #include "tracker/managed_sampling.h"
@@ -25,59 +22,41 @@ namespace allomon::gc::internal {
 
 class HeapCore;
 
+// inv.mutator.state: a thread goes from kOutside to kRunning and back, and from kRunning to each of
+// the other states and back.  There are no other transitions.
+enum class MutatorState : uint8_t {
+  kOutside,   // not in the world's list: about to attach, or detached
+  kRunning,   // may touch the heap; collectors wait for it
+  kParked,    // at a safepoint, until another thread resumes the world
+  kStopping,  // has stopped the world, or waits for the others to stand
+  kNative,    // in a NativeRegion, or waiting for a lock of the runtime
+};
+
 // A registered stack of references: slots[0, *count) are roots.
 struct RootRange {
   Slot* slots;
   const size_t* count;
 };
 
-// The facts of an allocation that the sampling law and the callbacks use.
-struct Request {
-  uint64_t trial_words;  // header included
-  uint64_t size_bytes;   // without header, as the callback is told
-  AllocationSource source;
-  bool young;
-  const TypeInfo& type;
-};
-
 class Mutator {
  public:
   // Takes a nursery; false when there is no memory for it.  Like all functions up to "Collector",
   // called by the thread itself.
-  bool Init(HeapCore* heap, size_t nursery_bytes);
+  bool Init(HeapCore* heap, CoroutineStacks* coroutines, size_t nursery_bytes, bool stressed);
   // Called after LeaveTracker() if the world ever had the mutator.
   ~Mutator();
   Mutator() = default;
   Mutator(const Mutator&) = delete;
   Mutator& operator=(const Mutator&) = delete;
 
-  // Allocates `bytes` in the nursery, header included; at most kMaxYoungBytes + 8.  The caller
-  // writes the object and then its header, without another allocation in between.  Throws
-  // std::bad_alloc or the exception of a callback; then nothing was allocated.
-  char* AllocateYoungSlow(size_t bytes, uintptr_t header, AllocationSource source,
-                          FrameState caller);
-  // Like AllocateYoungSlow(), but only if the limit is just the end of a run: continues in the next
-  // run. Otherwise returns nullptr.
+  // Takes `bytes` of the nursery, header included, where the limit is the end of a run and nothing
+  // else: goes on in the next run.  Else nullptr.
   char* TryNextRun(size_t bytes);
-  // Allocates an object of a site, in the nursery or in the old space, as AllocateYoungSlow() does.
-  // If the object is old, the caller must remember its slots that refer to young objects.
-  Placed AllocateAtSlow(SiteState& site, size_t bytes, uintptr_t header, FrameState caller);
-  // Makes an object that is born old: zero-filled; the caller writes the header.
-  Object* AllocateLargeSlow(uint64_t words, uint64_t size_bytes, uintptr_t header,
-                            AllocationSource source, FrameState caller);
-  // Judges and reports the out-of-heap bytes of the custom block, which a stack refers to.
-  void SampleCustom(Object* block, uint64_t bytes, FrameState caller);
-
-  // Lets collections and callbacks happen.  Throws the exception of a callback.
-  void SafepointSlow();
-
   // Requests a call of options.on_request at the next safepoint.  Any thread, any signal handler.
   void RequestAttention();
 
-  // EnterNative() makes the thread stand.  Its next allocation takes the slow path, which aborts.
-  // LeaveNative() waits for a collection in progress, and ends this state.
-  void EnterNative();
-  void LeaveNative();
+  // Whether on_request is to run now.
+  bool MayRunRequest() const;
   bool runs() const { return state.load(std::memory_order_relaxed) == MutatorState::kRunning; }
 
   // Aborts in a NoAllocation scope or a NativeRegion, with the rule that was broken.
@@ -88,13 +67,7 @@ class Mutator {
   void JoinTracker();
   void LeaveTracker();
 
-  // Counts the allocations since the last call.
-  void Sync();
-  // inv.limit: sets the limit to the end of the grant, to the next sample, or to 0 if the thread
-  // must take the slow path.
-  void PublishLimit();
-
-  // Called after StandHere(stack.here.point), when the thread begins to stand.
+  // Behind StandHere(stack.here.point), where the thread begins to stand.
   void NoteStand();
 
   // Collector: called while the thread stands.
@@ -102,19 +75,9 @@ class Mutator {
   // Reopens the nursery after its contents have been moved, or stay.
   template <typename Keep>
   void ReopenNursery(Keep keep);
-  void LeaveNursery();
+  void LeaveNursery(YoungSpace& young);
   // Closes the old window; the rest of its block is free again after the next sweep.
   void CloseOldWindow() { old.Close(); }
-  // The precise roots of the thread.
-  template <typename Visit>
-  void ForEachRoot(Visit visit) {
-    for (RootNode* root = window->first_root; root != nullptr; root = root->next) {
-      visit(root->object);
-    }
-    for (const RootRange& range : ranges) {
-      for (size_t i = 0; i < *range.count; ++i) visit(range.slots[i]);
-    }
-  }
   template <typename Visit>
   static void ForEachOfRange(const RootRange& range, Visit visit) {
     for (size_t i = 0; i < *range.count; ++i) {
@@ -123,6 +86,7 @@ class Mutator {
   }
 
   HeapCore* heap = nullptr;
+  CoroutineStacks* coroutines = nullptr;  // the heap's
   Window* window = nullptr;
   Mutator* next = nullptr;  // the world's list
   uint32_t thread_id = 0;   // the kernel's, for snapshots
@@ -156,26 +120,6 @@ class Mutator {
   bool in_finalizer = false;
   std::atomic<bool> requested{false};  // RequestAttention() was called since on_request ran
   size_t log_capacity = 0;
-
- private:
-  // Judges and reports one block.  Returns the handle, 0 if it is not followed.
-  heap_client::BlockHandle Sample(const Request& request, FrameState caller);
-  void Attend();
-  bool MayRunRequest() const;
-  void RunRequest();
-  void MakeRoom(size_t bytes);
-  void MeetSiteSlow(SiteState& site);
-  char* AllocateYoungAtSlow(SiteState& site, bool follow, size_t bytes, uintptr_t header,
-                            FrameState caller);
-  Placed AllocateOldAtSlow(SiteState& site, Survival::Turn turn, size_t bytes, uintptr_t header,
-                           FrameState caller);
-  // Returns nullptr if the old space has no room; the object is then made young.
-  char* AllocateOldSlow(size_t bytes, uintptr_t header, FrameState caller);
-  bool FindOldRoom(size_t bytes);
-  void ShareGap();
-  // Returns whether `bytes` fit, after moving to another hole if necessary.
-  bool FindRoom(size_t bytes);
-  bool WantsAttention() const;
 };
 
 template <typename Keep>

@@ -1,93 +1,97 @@
-// The memory of the old space that is guaranteed to collections.
+#include "runtime/internal/collect/reserve.h"
+
 #include <algorithm>
 
 #include "runtime/internal/object/check.h"
-#include "runtime/internal/collect/heap_core.h"
 
 namespace allomon::gc::internal {
+namespace {
 
 // Returns the bytes of the holes that a mutator may fill until the next collection.  In a heap that
 // is marked in slices, minor collections must be short, too.  While such a marking is late, small
 // nurseries let the program make few objects old between two slices.
-size_t HeapCore::WantedBytes(const Mutator& mutator) {
+size_t WantedBytes(HeapCore& heap, const Mutator& mutator) {
   size_t wanted = mutator.nursery.wanted_bytes();
   const bool has_deep_stack = wanted > mutator.nursery.size_bytes();
-  if (cycle.IsLate(grown_bytes)) {
+  if (heap.cycle.IsLate(heap.grown_bytes)) {
     wanted = NurseryShare::Least(wanted);
-  } else if (!has_deep_stack && MayMarkInSlices()) {
-    wanted = share_.Part(wanted);
+  } else if (!has_deep_stack && heap.MayMarkInSlices()) {
+    wanted = heap.share.Part(wanted);
   }
   return std::min(mutator.nursery.hole_bytes(), wanted);
 }
 
 // Returns the most bytes that a collection may have to promote, including objects that stay now.
-size_t HeapCore::NurseryBytes() {
-  size_t bytes = young.stays_bytes();
-  for (Mutator* m = world.first(); m != nullptr; m = m->next) bytes += WantedBytes(*m);
+size_t NurseryBytes(HeapCore& heap) {
+  size_t bytes = heap.young.stays_bytes();
+  for (Mutator* m = heap.world.first(); m != nullptr; m = m->next) bytes += WantedBytes(heap, *m);
   return bytes;
 }
 
-bool HeapCore::LimitAllows(size_t bytes) {
-  return options.limit_bytes == 0 || blocks.bytes() + large.bytes() + bytes <= options.limit_bytes;
-}
-
-// A running thread may read the chunks because they are added and freed only while the world is
-// stopped.
-Object* HeapCore::AllocateLarge(uint64_t words) {
-  if (options.limit_bytes == 0) return large.Allocate(words, SIZE_MAX);
-  const size_t chunk_bytes = std::min(blocks.bytes(), options.limit_bytes);
-  return large.Allocate(words, options.limit_bytes - chunk_bytes);
-}
-
-char* HeapCore::TakeSpareBlock() {
-  const MutexHolder hold(blocks_mutex_);
-  return blocks.free_blocks() > reserve_blocks_ ? blocks.TakeFreeBlock() : nullptr;
-}
-
-char* HeapCore::TakeOldBlock(Mutator* mutator) {
-  char* const block = TakeSpareBlock();
-  if (block != nullptr) return block;
-  while (!world.Stop(mutator)) {
-  }
-  {
-    const MarkCycle::Hold hold(cycle);
-    GrowTo(reserve_blocks_ + 1);
-  }
-  world.Resume();
-  return TakeSpareBlock();
+char* TakeSpareBlock(HeapCore& heap) {
+  const MutexHolder hold(heap.blocks_mutex);
+  return heap.blocks.free_blocks() > heap.reserve_blocks ? heap.blocks.TakeFreeBlock() : nullptr;
 }
 
 // The caller has stopped the world and holds the cycle's mutex.
-bool HeapCore::GrowTo(size_t free_blocks) {
-  while (blocks.free_blocks() < free_blocks) {
-    if (cycle.is_active() && SweepNextChunk()) continue;
-    if (!LimitAllows(kChunkBytes) || !blocks.AddChunk()) return false;
-    const uint64_t bytes = blocks.bytes() + large.bytes();
-    statistics.peak_old_space_bytes = std::max(statistics.peak_old_space_bytes, bytes);
-    if (options.listener != nullptr) options.listener->OnGrowth(bytes);
+bool GrowTo(HeapCore& heap, size_t free_blocks) {
+  while (heap.blocks.free_blocks() < free_blocks) {
+    if (heap.cycle.is_active() && heap.SweepNextChunk()) continue;
+    if (!heap.LimitAllows(kChunkBytes) || !heap.blocks.AddChunk()) return false;
+    const uint64_t bytes = heap.blocks.bytes() + heap.large.bytes();
+    heap.statistics.peak_old_space_bytes = std::max(heap.statistics.peak_old_space_bytes, bytes);
+    if (heap.options.listener != nullptr) heap.options.listener->OnGrowth(bytes);
   }
   return true;
 }
 
-size_t HeapCore::GrantedBytes() const {
+size_t GrantedBytes(HeapCore& heap) {
   size_t bytes = 0;
-  for (Mutator* m = world.first(); m != nullptr; m = m->next) bytes += m->nursery.granted_bytes();
+  for (Mutator* m = heap.world.first(); m != nullptr; m = m->next)
+    bytes += m->nursery.granted_bytes();
   return bytes;
 }
 
-// inv.reserve: all objects that the nurseries may hold can be promoted.  If the reserve is too
-// small, each nursery gets its share of it.
-void HeapCore::GrantNurseries() {
-  const size_t stays = young.stays_bytes();
-  const size_t wanted = NurseryBytes() - stays;
-  size_t can = wanted;
-  while (can > 0 && BlockSpace::BlocksFor(can + stays) > blocks.free_blocks()) can -= can / 8 + 1;
-  // If they cannot be promoted, the objects that stay get tenure until a major collection.
-  if (BlockSpace::BlocksFor(can + stays) > blocks.free_blocks()) {
-    young.ForEachStay([](Object* object) { HeaderOf(object) |= kStaysBit | kTenuredBit; });
+// For debug builds.
+bool GrantedFits(HeapCore& heap) {
+  return GrantedBytes(heap) == 0 || heap.reserve_blocks <= heap.blocks.free_blocks();
+}
+
+}  // namespace
+
+size_t BlocksToKeep(HeapCore& heap) {
+  return BlockSpace::BlocksFor(NurseryBytes(heap)) + heap.major_threshold_bytes / kBlockBytes;
+}
+
+char* TakeOldBlock(HeapCore& heap, Mutator* mutator) {
+  char* const block = TakeSpareBlock(heap);
+  if (block != nullptr) return block;
+  while (!heap.world.Stop(mutator)) {
   }
-  for (Mutator* m = world.first(); m != nullptr; m = m->next) {
-    const size_t whole = WantedBytes(*m);
+  {
+    const MarkState::Hold hold(heap.cycle);
+    GrowTo(heap, heap.reserve_blocks + 1);
+  }
+  heap.world.Resume();
+  return TakeSpareBlock(heap);
+}
+
+bool GrowReserve(HeapCore& heap) { return GrowTo(heap, BlockSpace::BlocksFor(NurseryBytes(heap))); }
+
+// inv.reserve: the objects that the nurseries may hold can be promoted.  If the reserve is short,
+// each nursery gets its share of it.
+void GrantNurseries(HeapCore& heap) {
+  const size_t stays = heap.young.stays_bytes();
+  const size_t wanted = NurseryBytes(heap) - stays;
+  size_t can = wanted;
+  while (can > 0 && BlockSpace::BlocksFor(can + stays) > heap.blocks.free_blocks())
+    can -= can / 8 + 1;
+  // Without room for them, the objects that stay keep their places until a major collection.
+  if (BlockSpace::BlocksFor(can + stays) > heap.blocks.free_blocks()) {
+    heap.young.ForEachStay([](Object* object) { HeaderOf(object) |= kStaysBit | kTenuredBit; });
+  }
+  for (Mutator* m = heap.world.first(); m != nullptr; m = m->next) {
+    const size_t whole = WantedBytes(heap, *m);
     size_t granted = whole;
     if (can != wanted) {
       granted = static_cast<size_t>(static_cast<unsigned __int128>(whole) * can / wanted);
@@ -96,30 +100,8 @@ void HeapCore::GrantNurseries() {
     // A smaller grant is not worth a collection each time.
     m->nursery.Grant(granted < 4 * kMaxYoungBytes ? m->used_bytes() : granted);
   }
-  reserve_blocks_ = BlockSpace::BlocksFor(GrantedBytes() + stays);
-  ALLOMON_DCHECK("inv.reserve", GrantedFits());
-}
-
-// For debug builds.
-bool HeapCore::GrantedFits() const {
-  return GrantedBytes() == 0 || reserve_blocks_ <= blocks.free_blocks();
-}
-
-bool HeapCore::GrowReserve() { return GrowTo(BlockSpace::BlocksFor(NurseryBytes())); }
-
-// The present contents of the nurseries are granted whatever the share.  So a reserve that is too
-// small can be shared out only when the nurseries are empty.
-void HeapCore::MakeReserve() {
-  bool has_room = false;
-  {
-    const MarkCycle::Hold hold(cycle);
-    has_room = GrowReserve();
-  }
-  if (has_room) {
-    GrantNurseries();
-  } else {
-    RunCollection(CollectionKind::kMinor);
-  }
+  heap.reserve_blocks = BlockSpace::BlocksFor(GrantedBytes(heap) + stays);
+  ALLOMON_DCHECK("inv.reserve", GrantedFits(heap));
 }
 
 }  // namespace allomon::gc::internal

@@ -3,6 +3,7 @@
 #define ALLOMON_RUNTIME_INTERNAL_ROOT_LIST_H_
 
 #include "runtime/internal/space/window.h"
+#include "tracker/base/check.h"
 
 namespace allomon::gc::internal {
 

@@ -2,11 +2,14 @@
 #ifndef ALLOMON_RUNTIME_INTERNAL_COLLECT_STANDING_H_
 #define ALLOMON_RUNTIME_INTERNAL_COLLECT_STANDING_H_
 
-#include "runtime/internal/collect/mutator.h"
+#include "runtime/internal/collect/heap_core.h"
 
 namespace allomon::gc::internal {
 
-class HeapCore;
+// From EnterNative() on the thread stands, and its next allocation comes to the slow path, which
+// refuses it.  LeaveNative() waits for a collection that is going on, and ends this state.
+void EnterNative(Mutator& mutator);
+void LeaveNative(Mutator& mutator);
 
 // While a Standing is open the thread stands in the heap that it is attached to, as in a
 // NativeRegion.  It is needed because a thread that waits for another heap's world, or for a lock
@@ -21,10 +24,10 @@ class Standing {
     if (mutator_ == nullptr) return;
     StandHere(mutator_->stack.here.point);
     mutator_->stack.here.KeepFrame(reinterpret_cast<uintptr_t>(__builtin_dwarf_cfa()));
-    mutator_->EnterNative();
+    EnterNative(*mutator_);
   }
   ~Standing() {
-    if (mutator_ != nullptr) mutator_->LeaveNative();
+    if (mutator_ != nullptr) LeaveNative(*mutator_);
   }
   Standing(const Standing&) = delete;
   Standing& operator=(const Standing&) = delete;

@@ -1,9 +1,10 @@
 #include <new>
 
-#include "runtime/internal/object/check.h"
 #include "runtime/internal/collect/collector.h"
-#include "runtime/internal/tables/identity_table.h"
+#include "runtime/internal/collect/roots.h"
+#include "runtime/internal/object/check.h"
 #include "runtime/internal/object/value_word.h"
+#include "runtime/internal/tables/identity_table.h"
 
 namespace allomon::gc::internal {
 namespace {

@@ -1,7 +1,5 @@
 #include "runtime/internal/collect/world.h"
 
-#include "runtime/internal/collect/mutator.h"
-
 namespace allomon::gc::internal {
 namespace {
 
@@ -86,8 +84,8 @@ void World::ParkIfStopping(Mutator& mutator) {
 // Threads that stand are told, too, because their limits must not outlive their nurseries.
 void World::RequestStopLocked() {
   stopping_.store(true, std::memory_order_relaxed);
-  // Pairs with the fence in Mutator::PublishLimit(): either the owner of a limit sees `stopping`,
-  // or this thread overwrites its limit.
+  // Pairs with the fence in PublishLimit(): either the owner of a limit sees
+  // `stopping`, or its limit is overwritten here.
   std::atomic_thread_fence(std::memory_order_seq_cst);
   for (Mutator* mutator = first_; mutator != nullptr; mutator = mutator->next) {
     mutator->window->limit.store(0, std::memory_order_relaxed);

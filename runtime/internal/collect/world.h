@@ -11,6 +11,7 @@
 #include <atomic>
 #include <cstdint>
 
+#include "runtime/internal/collect/mutator.h"
 #include "tracker/base/mutex.h"
 
 namespace allomon::gc::internal {
@@ -18,18 +19,6 @@ namespace allomon::gc::internal {
 using allomon::internal::Condition;
 using allomon::internal::Mutex;
 using allomon::internal::MutexHolder;
-
-class Mutator;
-
-// inv.mutator.state: a thread goes from kOutside to kRunning and back, and from kRunning to each of
-// the other states and back.  There are no other transitions.
-enum class MutatorState : uint8_t {
-  kOutside,   // not in the world's list: about to attach, or detached
-  kRunning,   // may touch the heap; collectors wait for it
-  kParked,    // at a safepoint, until another thread resumes the world
-  kStopping,  // has stopped the world, or waits for the others to stand
-  kNative,    // in a NativeRegion, or waiting for a lock of the runtime
-};
 
 class World {
  public:

@@ -3,8 +3,8 @@
 #define ALLOMON_RUNTIME_INTERNAL_MARSHAL_MARSHAL_CHECK_H_
 
 #include "runtime/internal/marshal/marshal_format.h"
-#include "runtime/internal/space/memory.h"
 #include "runtime/internal/marshal/marshal_registry.h"
+#include "runtime/internal/space/memory.h"
 
 namespace allomon::gc::internal {
 

@@ -5,8 +5,8 @@
 // objects that may be young, table_[first_young_, made_), are roots themselves, so a collection
 // updates them.  A collection then visits the objects made since the last one, not the whole table.
 #include "runtime/internal/collect/allocate.h"
+#include "runtime/internal/collect/slow_path.h"
 #include "runtime/internal/marshal/marshal_check.h"
-#include "runtime/internal/collect/mutator.h"
 
 namespace allomon::gc::internal {
 namespace {
@@ -99,7 +99,7 @@ class GraphBuilder {
     char* start = TryAllocateYoung(bytes);
     if (start == nullptr) {
       start =
-          CurrentMutator().AllocateYoungSlow(bytes, header, AllocationSource::kMarshal, caller_);
+          AllocateYoungSlow(CurrentMutator(), bytes, header, AllocationSource::kMarshal, caller_);
     }
     memset(start, 0, bytes);
     Object* object = reinterpret_cast<Object*>(start + kWordBytes);
@@ -107,8 +107,8 @@ class GraphBuilder {
     return object;
   }
   Object* MakeLarge(uintptr_t header, uint64_t words) const {
-    Object* object = CurrentMutator().AllocateLargeSlow(words + 1, words * kWordBytes, header,
-                                                        AllocationSource::kMarshal, caller_);
+    Object* object = AllocateLargeSlow(CurrentMutator(), words + 1, words * kWordBytes, header,
+                                       AllocationSource::kMarshal, caller_);
     HeaderOf(object) = header | kLargeBit;
     return object;
   }

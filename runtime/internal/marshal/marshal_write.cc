@@ -4,9 +4,9 @@
 // no call of malloc (whose samples run user code, which may collect), so no object moves.
 #include "runtime/internal/collect/heap_core.h"
 #include "runtime/internal/marshal/marshal_format.h"
+#include "runtime/internal/marshal/marshal_registry.h"
 #include "runtime/internal/marshal/marshal_sink.h"
 #include "runtime/internal/object/object.h"
-#include "runtime/internal/marshal/marshal_registry.h"
 
 namespace allomon::gc::internal {
 namespace {

@@ -135,6 +135,19 @@ inline void ForEachSlotBetween(const TypeInfo& type, Object* object, uint64_t fr
   for (uint64_t i = std::max(from, first); i < end; ++i) visit(slots[i]);
 }
 
+// An ephemeron's words.
+struct EphemeronSlots {
+  Slot key;
+  Slot value;
+  Object* next_marked;  // the collector's own, while it marks
+
+  // The key is dead.  The ephemeron may be in the list of a marking that goes on.
+  void Clear() { key = value = nullptr; }
+};
+inline EphemeronSlots& EphemeronOf(Object* object) {
+  return *reinterpret_cast<EphemeronSlots*>(object);
+}
+
 }  // namespace allomon::gc::internal
 
 #endif  // ALLOMON_RUNTIME_INTERNAL_OBJECT_OBJECT_H_

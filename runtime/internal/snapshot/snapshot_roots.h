@@ -5,6 +5,7 @@
 #include <cstdio>
 
 #include "runtime/internal/collect/heap_core.h"
+#include "runtime/internal/collect/root_list.h"
 #include "runtime/internal/object/value_word.h"
 
 namespace allomon::gc::internal {

@@ -4,7 +4,6 @@
 #include <cstring>
 #include <iterator>
 
-#include "runtime/internal/collect/collector.h"
 #include "runtime/internal/object/value_word.h"
 #include "tracker/base/check.h"
 

@@ -2,7 +2,7 @@
 #ifndef ALLOMON_RUNTIME_INTERNAL_SNAPSHOT_SNAPSHOT_WRITER_H_
 #define ALLOMON_RUNTIME_INTERNAL_SNAPSHOT_SNAPSHOT_WRITER_H_
 
-#include "runtime/internal/collect/heap_core.h"
+#include "runtime/internal/collect/collection.h"
 #include "runtime/internal/snapshot/live_objects.h"
 #include "runtime/internal/snapshot/snapshot_roots.h"
 #include "runtime/internal/snapshot/snapshot_text.h"

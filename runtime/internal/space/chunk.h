@@ -7,8 +7,8 @@
 #include <cstdint>
 #include <cstring>
 
-#include "runtime/internal/space/memory.h"
 #include "runtime/internal/object/object.h"
+#include "runtime/internal/space/memory.h"
 
 namespace allomon::gc::internal {
 

@@ -4,8 +4,8 @@
 
 #include <utility>
 
-#include "runtime/internal/space/memory.h"
 #include "runtime/internal/object/object.h"
+#include "runtime/internal/space/memory.h"
 #include "tracker/base/mutex.h"
 
 namespace allomon::gc::internal {

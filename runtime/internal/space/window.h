@@ -10,7 +10,6 @@
 
 #include "runtime/internal/object/object.h"
 #include "runtime/internal/space/young_range.h"
-#include "tracker/base/check.h"
 
 #if defined(__PIC__) && !defined(__PIE__)
 #define ALLOMON_GC_TLS_MODEL tls_model("initial-exec")
@@ -46,6 +45,9 @@ struct Window {
   // Whether a collection marks while this thread runs (mark_cycle.h).  Changes while the thread
   // stands.
   bool marking;
+
+  // As in a thread that is not attached.
+  void Clear();
 };
 
 // inv.young.range: all code of a program that stores references has the same range compiled in. A
@@ -55,42 +57,9 @@ struct Window {
 extern __thread Window t_window __asm__(ALLOMON_GC_WINDOW_AT(ALLOMON_GC_YOUNG_START))
     __attribute__((visibility("hidden"), ALLOMON_GC_TLS_MODEL));
 
-void LogSlotSlow(Slot* slot) noexcept;
-// Notes a slot of an old object that points to a young one.  The list is not optimised, so that a
-// debug build can compare the log with it (inv.remembered).
-void NoteForCheck(Slot* slot) noexcept;
-
-// Notes the old value of a slot of the old space, or the value read from a weak reference, while a
-// collection marks.  The value may be any object, null or number.
-void NoteOverwrittenSlow(Slot* slot, Object* old) noexcept;
-void NoteReadSlow(Object* object) noexcept;
-
-// The barrier of a collection in slices, executed before the slot is overwritten: the old value may
-// have been the last path to an object of the snapshot.
-__attribute__((always_inline)) inline void NoteOverwritten(Slot* slot, Object* old) {
-  if (__builtin_expect(t_window.marking, 0)) NoteOverwrittenSlow(slot, old);
-}
-// The barrier for reading a weak reference.
-__attribute__((always_inline)) inline Object* NoteRead(Object* object) {
-  if (__builtin_expect(t_window.marking, 0)) NoteReadSlow(object);
-  return object;
-}
-
-// Whether the object, which lies in the young range, has tenure: it is old in its place.
+// Whether the object, which lies in the young range, is old in its place.
 __attribute__((always_inline)) inline bool HasTenure(Object* object) {
   return (HeaderOf(object) & kTenuredBit) != 0;
-}
-
-// The write barrier, executed after the store.  `slot` belongs to an old object, pointed to `old`,
-// and now points to a young object.  If `old` is young, the slot is already logged.  Slots that
-// point to an object with tenure are not logged.
-__attribute__((always_inline)) inline void Remember(Slot* slot, Object* old, Object* value) {
-  if constexpr (allomon::internal::kDebugChecks) {
-    if (IsYoung(value) && !IsYoung(slot)) NoteForCheck(slot);
-  }
-  if (!IsYoung(value) || IsYoung(slot) || (IsYoung(old) && !HasTenure(old))) return;
-  if (__builtin_expect(t_window.log_top == t_window.log_limit, 0)) return LogSlotSlow(slot);
-  *t_window.log_top++ = slot;
 }
 
 }  // namespace allomon::gc::internal

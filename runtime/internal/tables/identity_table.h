@@ -6,8 +6,8 @@
 #include <atomic>
 #include <cstdint>
 
-#include "runtime/internal/space/memory.h"
 #include "runtime/internal/object/object.h"
+#include "runtime/internal/space/memory.h"
 #include "runtime/internal/space/young_range.h"
 
 namespace allomon::gc::internal {

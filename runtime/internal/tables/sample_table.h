@@ -16,9 +16,9 @@
 #include <atomic>
 #include <exception>
 
+#include "runtime/internal/object/object.h"
 #include "runtime/internal/space/memory.h"
 #include "runtime/internal/tables/new_samples.h"
-#include "runtime/internal/object/object.h"
 #include "tracker/base/mutex.h"
 #include "tracker/heap_client.h"
 

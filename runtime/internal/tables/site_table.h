@@ -35,8 +35,8 @@ struct Share {
 
 // The record of a site.  Freed when neither the site nor a sample refers to it.
 struct SiteRecord {
-  SiteState* site;        // nullptr: destroyed
-  size_t index = 0;  // index in the table
+  SiteState* site;   // nullptr: destroyed
+  size_t index = 0;  // in the table
   uint64_t holders = 1;
   Share promoted;  // share of the objects made young
   Share born_old;  // share of the born-old objects that lived at the next major collection

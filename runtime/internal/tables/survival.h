@@ -6,8 +6,8 @@
 #include <limits>
 #include <random>
 
-#include "runtime/internal/space/memory.h"
 #include "runtime/internal/object/object.h"
+#include "runtime/internal/space/memory.h"
 #include "runtime/internal/tables/site_table.h"
 
 namespace allomon::gc::internal {

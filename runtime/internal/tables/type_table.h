@@ -4,8 +4,8 @@
 
 #include <cstdint>
 
-#include "runtime/internal/space/memory.h"
 #include "runtime/internal/object/object.h"
+#include "runtime/internal/space/memory.h"
 
 namespace allomon::gc::internal {
 

@@ -7,8 +7,8 @@
 #include <functional>
 #include <utility>
 
-#include "runtime/internal/space/memory.h"
 #include "runtime/internal/object/object.h"
+#include "runtime/internal/space/memory.h"
 #include "runtime/internal/space/young_range.h"
 #include "tracker/base/check.h"
 

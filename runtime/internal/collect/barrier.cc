@@ -1,21 +1,12 @@
-// The slow paths of Roots and of remembered slots.
+#include "runtime/internal/collect/barrier.h"
+
 #include <algorithm>
 
-#include "runtime/internal/object/check.h"
-#include "runtime/internal/collect/heap_core.h"
+#include "runtime/internal/collect/mark_cycle.h"
 #include "runtime/internal/collect/mutator.h"
+#include "runtime/internal/object/check.h"
 
 namespace allomon::gc::internal {
-
-__thread Window t_window;
-
-void RootNode::FailRootOwner() {
-  ALLOMON_GC_CHECK(t_window.mutator != nullptr,
-                   "rule.attached: a Root on a thread that is not attached to a heap");
-  Fail("rule.root.thread: a Root belongs to the thread that made it");
-}
-
-bool RootNode::OwnerRuns() const { return owner->runs(); }
 
 namespace {
 
@@ -51,7 +42,7 @@ void LogSlotSlow(Slot* slot) noexcept {
 void NoteReadSlow(Object* object) noexcept {
   if (!PointsToObject(object) || (IsYoung(object) && !HasTenure(object))) return;
   Mutator& mutator = CurrentMutator();
-  mutator.heap->cycle.Note(mutator, object);
+  NoteForCycle(mutator, object);
 }
 
 // References of a young object need no note: they were visited when the collection began, or read

@@ -1,0 +1,41 @@
+// How collections begin and end: the world is stopped, the nurseries get their room again.
+#ifndef ALLOMON_RUNTIME_INTERNAL_COLLECT_COLLECTION_H_
+#define ALLOMON_RUNTIME_INTERNAL_COLLECT_COLLECTION_H_
+
+#include "runtime/internal/collect/heap_core.h"
+
+namespace allomon::gc::internal {
+
+// Looks at the live objects of a heap, between two collections.  Calls no malloc, whose samples run
+// user code, which could wait for a thread that stands.
+class LiveObjectsVisitor {
+ public:
+  virtual ~LiveObjectsVisitor() = default;
+  // Called once, while the world stands still.  The marks of the spaces are exactly those of the
+  // live objects.
+  virtual void Look(HeapCore& heap) = 0;
+};
+
+// Collects, with the world stopped by this thread.  `mutator` is the thread's own mutator, or
+// nullptr for a thread that does not run in this heap.
+enum class CallersStack { kKeeps, kKeepsNothing };  // the native one of the calling thread
+void Collect(HeapCore& heap, CollectionKind kind, Mutator* mutator,
+             CallersStack stack = CallersStack::kKeeps);
+// Collects kMajor, and lets the visitor look before the world goes on.  Throws std::bad_alloc.
+void CollectAndLook(HeapCore& heap, LiveObjectsVisitor& visitor, Mutator* mutator);
+// Empties the nurseries, the caller's included, unless another thread's collection has just
+// emptied them.  A major collection follows if one is due.
+void CollectForRoom(HeapCore& heap, Mutator& mutator);
+// A major collection is due: does it, or begins it in slices, or goes on with the one that is
+// under way.
+void CollectForGrowth(HeapCore& heap, Mutator& mutator);
+
+// With the world stopped by this thread.  `due`: a major collection is, if `kind` is kMinor.
+// False if a major collection had no memory to mark with.
+bool RunCollection(HeapCore& heap, CollectionKind kind, bool due = false);
+
+HeapStatistics Statistics(HeapCore& heap, Mutator* mutator);
+
+}  // namespace allomon::gc::internal
+
+#endif  // ALLOMON_RUNTIME_INTERNAL_COLLECT_COLLECTION_H_
