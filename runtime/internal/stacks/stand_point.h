@@ -29,7 +29,8 @@ struct StandPoint {
 };
 
 #if defined(__x86_64__) || defined(__aarch64__)
-// A few lines of assembly in stand_point.cc, so that no prologue comes before them.
+// A few lines of assembly, in x86_64/ and aarch64/, so that no prologue comes before them.  Fills
+// `registers` and `stack_pointer`; the stack pointer is the one that the caller has.
 extern "C" void allomon_gc_save_registers(StandPoint* point) __attribute__((visibility("hidden")));
 #endif
 
