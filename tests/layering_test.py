@@ -63,8 +63,7 @@ MODULES = set(ALLOWED) | {"tests", "benchmarks"}
 
 # <module>/README.md has a table "Rooms".
 MODULES_WITH_ROOMS = [
-    "allocator",
-    "tools",
+    "runtime",
     "tracker",
 ]
 
