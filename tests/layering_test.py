@@ -63,7 +63,9 @@ MODULES = set(ALLOWED) | {"tests", "benchmarks"}
 
 # <module>/README.md has a table "Rooms".
 MODULES_WITH_ROOMS = [
+    "allocator",
     "runtime",
+    "tools",
     "tracker",
 ]
 

@@ -1,6 +1,6 @@
 // Finds the object that holds a byte, next to blocks whose marks are not those of objects
 // (inv.mark.fresh).
-#include "runtime/internal/chunk.h"
+#include "runtime/internal/space/chunk.h"
 
 #include <memory>
 

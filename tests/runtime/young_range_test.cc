@@ -1,6 +1,6 @@
 // The constant range of young addresses: its edges, mappings in its way, processes without further
 // addresses.
-#include "runtime/internal/young_range.h"
+#include "runtime/internal/space/young_range.h"
 
 #include <gtest/gtest.h>
 #include <sys/mman.h>

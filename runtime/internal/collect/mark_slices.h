@@ -1,6 +1,6 @@
 // Spreads the work of a collection in slices over the bytes that become old during it.
-#ifndef ALLOMON_RUNTIME_INTERNAL_MARK_SLICES_H_
-#define ALLOMON_RUNTIME_INTERNAL_MARK_SLICES_H_
+#ifndef ALLOMON_RUNTIME_INTERNAL_COLLECT_MARK_SLICES_H_
+#define ALLOMON_RUNTIME_INTERNAL_COLLECT_MARK_SLICES_H_
 
 #include <time.h>
 

@@ -1,7 +1,7 @@
 // The end of a marking: handles the references that do not keep their object alive.  For both modes
 // of Marker.
-#ifndef ALLOMON_RUNTIME_INTERNAL_MARK_WEAK_H_
-#define ALLOMON_RUNTIME_INTERNAL_MARK_WEAK_H_
+#ifndef ALLOMON_RUNTIME_INTERNAL_COLLECT_MARK_WEAK_H_
+#define ALLOMON_RUNTIME_INTERNAL_COLLECT_MARK_WEAK_H_
 
 #include <algorithm>
 

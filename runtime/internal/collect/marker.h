@@ -3,8 +3,8 @@
 // An object is marked some visits after it was found, when the prefetch of its header has
 // completed. When the stack cannot grow, objects are marked without being pushed, and a scan over
 // the marked objects finds them again.
-#ifndef ALLOMON_RUNTIME_INTERNAL_MARKER_H_
-#define ALLOMON_RUNTIME_INTERNAL_MARKER_H_
+#ifndef ALLOMON_RUNTIME_INTERNAL_COLLECT_MARKER_H_
+#define ALLOMON_RUNTIME_INTERNAL_COLLECT_MARKER_H_
 
 #include <algorithm>
 #include <utility>

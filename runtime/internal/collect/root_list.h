@@ -1,6 +1,6 @@
 // The references that a thread holds in the program's own memory: a list linked through the Roots.
-#ifndef ALLOMON_RUNTIME_INTERNAL_ROOT_LIST_H_
-#define ALLOMON_RUNTIME_INTERNAL_ROOT_LIST_H_
+#ifndef ALLOMON_RUNTIME_INTERNAL_COLLECT_ROOT_LIST_H_
+#define ALLOMON_RUNTIME_INTERNAL_COLLECT_ROOT_LIST_H_
 
 #include "runtime/internal/space/window.h"
 #include "tracker/base/check.h"

@@ -1,7 +1,7 @@
 // The bytes that are written, in chunks of the backend's memory.  Unlike a sampled malloc, taking a
 // chunk runs no user code, and growth copies no bytes.
-#ifndef ALLOMON_RUNTIME_INTERNAL_MARSHAL_SINK_H_
-#define ALLOMON_RUNTIME_INTERNAL_MARSHAL_SINK_H_
+#ifndef ALLOMON_RUNTIME_INTERNAL_MARSHAL_MARSHAL_SINK_H_
+#define ALLOMON_RUNTIME_INTERNAL_MARSHAL_MARSHAL_SINK_H_
 
 #include <algorithm>
 #include <cstring>

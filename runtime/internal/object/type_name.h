@@ -3,8 +3,8 @@
 // A type that declares no name has its spelling as its name, without allomon::gc:: and anonymous
 // namespaces.  So g++ and clang give the same name, except for types inside functions.  Types of
 // one spelling in several files share a name.
-#ifndef ALLOMON_RUNTIME_INTERNAL_TYPE_NAME_H_
-#define ALLOMON_RUNTIME_INTERNAL_TYPE_NAME_H_
+#ifndef ALLOMON_RUNTIME_INTERNAL_OBJECT_TYPE_NAME_H_
+#define ALLOMON_RUNTIME_INTERNAL_OBJECT_TYPE_NAME_H_
 
 #include <array>
 #include <cstddef>

@@ -8,8 +8,8 @@
 //
 // So the barrier and a minor collection, which compare a word with the range of young addresses,
 // need not distinguish a Value from a Field.  Marking compares with a range instead of with null.
-#ifndef ALLOMON_RUNTIME_INTERNAL_VALUE_WORD_H_
-#define ALLOMON_RUNTIME_INTERNAL_VALUE_WORD_H_
+#ifndef ALLOMON_RUNTIME_INTERNAL_OBJECT_VALUE_WORD_H_
+#define ALLOMON_RUNTIME_INTERNAL_OBJECT_VALUE_WORD_H_
 
 #include <cstdint>
 #include <cstring>

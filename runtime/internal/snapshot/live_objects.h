@@ -1,7 +1,7 @@
 // The live objects of a heap and their numbers, after a major collection.  The marks are a bitmap
 // of the live objects, and the numbers are ranks in it, so a walk needs no memory per object.
-#ifndef ALLOMON_RUNTIME_INTERNAL_LIVE_OBJECTS_H_
-#define ALLOMON_RUNTIME_INTERNAL_LIVE_OBJECTS_H_
+#ifndef ALLOMON_RUNTIME_INTERNAL_SNAPSHOT_LIVE_OBJECTS_H_
+#define ALLOMON_RUNTIME_INTERNAL_SNAPSHOT_LIVE_OBJECTS_H_
 
 #include "runtime/internal/collect/heap_core.h"
 

@@ -1,5 +1,5 @@
 // Finds the object that holds a byte.
-#include "runtime/internal/chunk.h"
+#include "runtime/internal/space/chunk.h"
 
 #include <algorithm>
 

@@ -4,8 +4,8 @@
 // virtual machine when the host must find the memory.  A minor collection that copies into new
 // pages would be prolonged by all their faults.  So the heap's own thread touches the pages
 // earlier.
-#ifndef ALLOMON_RUNTIME_INTERNAL_CHUNK_STOCK_H_
-#define ALLOMON_RUNTIME_INTERNAL_CHUNK_STOCK_H_
+#ifndef ALLOMON_RUNTIME_INTERNAL_SPACE_CHUNK_STOCK_H_
+#define ALLOMON_RUNTIME_INTERNAL_SPACE_CHUNK_STOCK_H_
 
 #include <atomic>
 

@@ -1,8 +1,8 @@
 // The runtime's sources of memory: mapped address space for memory that must not move, and the
 // allocator's backend for all other memory except Globals and closures.  The replaceable malloc is
 // not used, so the runtime does not appear in its own profile.
-#ifndef ALLOMON_RUNTIME_INTERNAL_MEMORY_H_
-#define ALLOMON_RUNTIME_INTERNAL_MEMORY_H_
+#ifndef ALLOMON_RUNTIME_INTERNAL_SPACE_MEMORY_H_
+#define ALLOMON_RUNTIME_INTERNAL_SPACE_MEMORY_H_
 
 #include <cstddef>
 #include <new>

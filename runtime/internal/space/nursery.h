@@ -1,6 +1,6 @@
 // The part of a heap in which a mutator allocates: the holes of its slices, one after the other.
-#ifndef ALLOMON_RUNTIME_INTERNAL_NURSERY_H_
-#define ALLOMON_RUNTIME_INTERNAL_NURSERY_H_
+#ifndef ALLOMON_RUNTIME_INTERNAL_SPACE_NURSERY_H_
+#define ALLOMON_RUNTIME_INTERNAL_SPACE_NURSERY_H_
 
 #include "runtime/internal/space/window.h"
 #include "runtime/internal/space/young_space.h"

@@ -1,6 +1,6 @@
 // Chooses the part of a nursery that is used, so that a minor collection is short.
-#ifndef ALLOMON_RUNTIME_INTERNAL_NURSERY_SHARE_H_
-#define ALLOMON_RUNTIME_INTERNAL_NURSERY_SHARE_H_
+#ifndef ALLOMON_RUNTIME_INTERNAL_SPACE_NURSERY_SHARE_H_
+#define ALLOMON_RUNTIME_INTERNAL_SPACE_NURSERY_SHARE_H_
 
 #include <algorithm>
 #include <cstddef>

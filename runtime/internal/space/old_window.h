@@ -1,6 +1,6 @@
 // The block of the old space in which a mutator makes objects that are born old.
-#ifndef ALLOMON_RUNTIME_INTERNAL_OLD_WINDOW_H_
-#define ALLOMON_RUNTIME_INTERNAL_OLD_WINDOW_H_
+#ifndef ALLOMON_RUNTIME_INTERNAL_SPACE_OLD_WINDOW_H_
+#define ALLOMON_RUNTIME_INTERNAL_SPACE_OLD_WINDOW_H_
 
 #include <cstdint>
 #include <utility>

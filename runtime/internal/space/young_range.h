@@ -5,8 +5,8 @@
 // reserved: each nursery is mapped at a place of the range where no other mapping is.  So the range
 // costs nothing in a process with a limit on addresses, and several copies of the runtime in a
 // process can share it.
-#ifndef ALLOMON_RUNTIME_INTERNAL_YOUNG_RANGE_H_
-#define ALLOMON_RUNTIME_INTERNAL_YOUNG_RANGE_H_
+#ifndef ALLOMON_RUNTIME_INTERNAL_SPACE_YOUNG_RANGE_H_
+#define ALLOMON_RUNTIME_INTERNAL_SPACE_YOUNG_RANGE_H_
 
 #include <cstddef>
 #include <cstdint>

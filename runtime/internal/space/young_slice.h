@@ -10,8 +10,8 @@
 //
 // A slice is used by the mutator that allocates in it, and by the collector while the world is
 // stopped.
-#ifndef ALLOMON_RUNTIME_INTERNAL_YOUNG_SLICE_H_
-#define ALLOMON_RUNTIME_INTERNAL_YOUNG_SLICE_H_
+#ifndef ALLOMON_RUNTIME_INTERNAL_SPACE_YOUNG_SLICE_H_
+#define ALLOMON_RUNTIME_INTERNAL_SPACE_YOUNG_SLICE_H_
 
 #include <cstdint>
 

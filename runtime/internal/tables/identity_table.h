@@ -1,7 +1,7 @@
 // The identity hashes of objects that were young when their hash was first asked for.  An old
 // object does not move: without an entry its hash is derived from its address.
-#ifndef ALLOMON_RUNTIME_INTERNAL_IDENTITY_TABLE_H_
-#define ALLOMON_RUNTIME_INTERNAL_IDENTITY_TABLE_H_
+#ifndef ALLOMON_RUNTIME_INTERNAL_TABLES_IDENTITY_TABLE_H_
+#define ALLOMON_RUNTIME_INTERNAL_TABLES_IDENTITY_TABLE_H_
 
 #include <atomic>
 #include <cstdint>

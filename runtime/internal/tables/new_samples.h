@@ -1,7 +1,7 @@
 // The followed objects that a mutator has made since the last collection.  They are not yet in the
 // heap's table, so most samples take no lock.
-#ifndef ALLOMON_RUNTIME_INTERNAL_NEW_SAMPLES_H_
-#define ALLOMON_RUNTIME_INTERNAL_NEW_SAMPLES_H_
+#ifndef ALLOMON_RUNTIME_INTERNAL_TABLES_NEW_SAMPLES_H_
+#define ALLOMON_RUNTIME_INTERNAL_TABLES_NEW_SAMPLES_H_
 
 #include <cstdint>
 

@@ -1,6 +1,6 @@
 // Chooses the objects of sites that a mutator follows, to find which sites make long-lived objects.
-#ifndef ALLOMON_RUNTIME_INTERNAL_SURVIVAL_H_
-#define ALLOMON_RUNTIME_INTERNAL_SURVIVAL_H_
+#ifndef ALLOMON_RUNTIME_INTERNAL_TABLES_SURVIVAL_H_
+#define ALLOMON_RUNTIME_INTERNAL_TABLES_SURVIVAL_H_
 
 #include <cstdint>
 #include <limits>
