@@ -48,7 +48,11 @@ FOREIGN_NAMES = {
     "Google Benchmark's, whose calls a scope must sort out": (
         "FinishKeepRunning IterationCount StartKeepRunning MinTime"
     ),
-    "projects": "GoogleMock GoogleTest LuaJIT",
+    "projects": "AddressSanitizer GoogleMock GoogleTest LuaJIT",
+    "gunicorn's setting": "preload_app",
+    "systemd's settings": (
+        "MemoryMax NoNewPrivileges PrivateTmp ProtectSystem SystemCallFilter TemporaryFileSystem"
+    ),
     "what heap snapshots are made for and by": "DevTools JavaScript",
     "Bazel's rules": "py_binary py_test",
     "C++'s memory order": "seq_cst",

@@ -99,7 +99,7 @@ def words_of(line):
     command = []
     try:
         for word in lexer:
-            if word[0] in ";&|":
+            if word and word[0] in ";&|":
                 yield command
                 command = []
             else:
@@ -340,14 +340,14 @@ def help_of_programs():
 class Shown(unittest.TestCase):
     def test_commands_of_blocks_and_of_text(self):
         text = (
-            "`bazel run //a:b -- --x` and `no command`\n```\n$ A=1 sudo x/y.py --z 'a b' | c\n"
+            "`bazel run //a:b -- --x` and `no command`\n```\n$ A=1 sudo x/y.py --z 'a b' | c ''\n"
             "allomon run: printed\n$ d \\\n  e  # why\n```\n```cpp\nallomon code\n```\n"
         )
         self.assertEqual(
             sorted(shown(text)),
             [
                 ([], ["bazel", "run", "//a:b", "--", "--x"]),
-                ([], ["c"]),
+                ([], ["c", ""]),
                 ([], ["d", "e"]),
                 (["A", "sudo"], ["x/y.py", "--z", "a b"]),
             ],

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Every performance figure in the project's README.md points to where it was measured.
+"""Every performance figure in the project's README.md points to where it was measured, and so do
+the figures that docs/ links.
 
 A claim is a sentence with a number and a unit of cost behind it: instructions, nanoseconds, times.
 It must hold a link into benchmarks/README.md, to a section that exists; and every number in a
@@ -15,7 +16,7 @@ WORDS = "zero one two three four five six seven eight nine ten eleven twelve".sp
 NUMBER = r"(?:\d+(?:[.,]\d+)*|\b(?:" + "|".join(WORDS[1:]) + r")\b)"
 COST = r"(?:instructions?|nanoseconds?|microseconds?|milliseconds?|[nuμm]s|seconds?|times)\b"
 CLAIM = re.compile(NUMBER + r"\]?(?:\([^)]*\))?\s+(?:more\s+|fewer\s+)?" + COST, re.IGNORECASE)
-LINK = re.compile(r"\[([^\]]*)\]\(benchmarks/README\.md(?:#([^)]*))?\)")
+LINK = re.compile(r"\[([^\]]*)\]\((?:\.\./)?benchmarks/README\.md(?:#([^)]*))?\)")
 HEADING = re.compile(r"^#+ (.*)$", re.MULTILINE)
 CODE = re.compile(r"^ *```.*?^ *```[^\n]*$", re.MULTILINE | re.DOTALL)
 
@@ -47,20 +48,25 @@ def stands_in(number, text):
 
 
 def problems(readme, benchmarks):
-    measured = sections(benchmarks)
     for sentence in sentences(readme):
-        links = LINK.findall(sentence)
-        if CLAIM.search(sentence) and not links:
+        if CLAIM.search(sentence) and not LINK.search(sentence):
             yield f"no link to a measurement: {sentence}"
-        for text, target in links:
-            if not target and text != "benchmarks/":
-                yield f"link without a section: {text}"
-            elif target and target not in measured:
-                yield f"no section #{target} in benchmarks/README.md: {text}"
-            elif target:
-                for number in re.findall(NUMBER, text):
-                    if not stands_in(number, measured[target]):
-                        yield f"{number} is not in #{target}: {text}"
+    yield from link_problems(readme, benchmarks)
+
+
+def link_problems(document, benchmarks):
+    """Of all its links into benchmarks/README.md, those in tables included."""
+    measured = sections(benchmarks)
+    for text, target in LINK.findall(CODE.sub("", document)):
+        numbers = re.findall(NUMBER, text)
+        if not target and numbers:
+            yield f"link without a section: {text}"
+        elif target and target not in measured:
+            yield f"no section #{target} in benchmarks/README.md: {text}"
+        elif target:
+            for number in numbers:
+                if not stands_in(number, measured[target]):
+                    yield f"{number} is not in #{target}: {text}"
 
 
 class Rules(unittest.TestCase):
@@ -83,6 +89,7 @@ class Rules(unittest.TestCase):
 
     def test_links_that_lead_elsewhere(self):
         self.check("[4 ns](benchmarks/README.md)", "link without a section")
+        self.check("[benchmarks](benchmarks/README.md)")
         no_section = "no section #7-gone in benchmarks/README.md"
         self.check("[4 ns](benchmarks/README.md#7-gone)", no_section)
         self.check("[4 ns](benchmarks/README.md#2-other)", "4 is not in #2-other")
@@ -91,16 +98,30 @@ class Rules(unittest.TestCase):
             self.check(link, f"{number} is not in #1-the-fast-path")
 
 
+ROOT = os.path.dirname(os.path.dirname(os.path.realpath(__file__)))
+
+
+def read(path):
+    with open(os.path.join(ROOT, path), encoding="utf-8") as file:
+        return file.read()
+
+
 class SourceTree(unittest.TestCase):
     def test_readme(self):
-        root = os.path.dirname(os.path.dirname(os.path.realpath(__file__)))
-        texts = []
-        for path in "README.md", "benchmarks/README.md":
-            with open(os.path.join(root, path), encoding="utf-8") as file:
-                texts.append(file.read())
-        self.assertGreaterEqual(len(LINK.findall(texts[0])), 4, "the README's claims have gone")
-        found = list(problems(*texts))
+        readme = read("README.md")
+        self.assertGreaterEqual(len(LINK.findall(readme)), 4, "the README's claims have gone")
+        found = list(problems(readme, read("benchmarks/README.md")))
         self.assertEqual(found, [], "\n" + "\n".join(found))
+
+    def test_links_of_the_pages_for_users(self):
+        found, links = [], 0
+        for name in sorted(os.listdir(os.path.join(ROOT, "docs"))):
+            page = read(os.path.join("docs", name))
+            links += len(LINK.findall(page))
+            for problem in link_problems(page, read("benchmarks/README.md")):
+                found.append(f"{name}: {problem}")
+        self.assertEqual(found, [], "\n" + "\n".join(found))
+        self.assertGreaterEqual(links, 3)
 
 
 if __name__ == "__main__":

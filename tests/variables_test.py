@@ -1,13 +1,18 @@
 #!/usr/bin/env python3
 """tracker/formats/variables.h has all environment variables that any component reads, and no other;
-README.md tells of each."""
+docs/environment.md is the page that environment_page.py makes of it."""
 
 import os
 import re
+import sys
 import unittest
 
 # Beside this file in the source tree, not beside the link to it that Bazel runs.
 ROOT = os.path.dirname(os.path.dirname(os.path.realpath(__file__)))
+sys.dont_write_bytecode = True  # the source tree stays as it is
+sys.path.insert(0, os.path.join(ROOT, "tests", "support"))
+import environment_page
+
 TABLE = "tracker/formats/variables.h"
 COMPONENTS = ["allocator", "runtime", "tools", "tracker"]
 LITERAL = re.compile(r'"(ALLOMON_[A-Z][A-Z_]*)"')
@@ -35,10 +40,20 @@ class Variables(unittest.TestCase):
                 read_by.setdefault(name, set()).add(path)
         self.assertEqual(sorted(read_by), sorted(LITERAL.findall(read(TABLE))), read_by)
 
-    def test_readme_tells_of_each(self):
-        readme = read("README.md")
+    def test_page_is_generated(self):
+        self.assertEqual(
+            read(environment_page.PAGE),
+            environment_page.page(),
+            "tests/support/environment_page.py --write makes the page anew",
+        )
+
+    def test_page_has_each_with_its_values(self):
+        page, values = read(environment_page.PAGE), environment_page.values()
+        self.assertGreater(len(values), 15)
         for name in LITERAL.findall(read(TABLE)):
-            self.assertIn(f"`{name}", readme)
+            self.assertRegex(page, rf"\n\| (\*\*)?`{name}`(\*\*)? \|", name)
+        for name, value in values.items():
+            self.assertTrue(value, name)
 
 
 if __name__ == "__main__":

@@ -1,5 +1,4 @@
-// Reports of memory errors that the guard has found.  The README shows the text's form, "Find a
-// memory error in production".
+// Reports of memory errors that the guard has found.  docs/memory_errors.md shows the text's form.
 //
 // Async-signal-safe.  Takes no lock that the program could hold (inv.guard.report).  If two threads
 // report, one waits for the other, for five seconds at most.

@@ -1,7 +1,9 @@
 // All environment variables of Allomon, and the component that reads each.  A component ignores the
 // variables of the others, since a program has them all in one environment.
 //
-// README.md documents each of them; variables_test checks that this list is complete.
+// The comment of a variable is its description in docs/environment.md, which environment_page.py
+// writes: the default, then what it does.  variables_test compares the page with this list, and
+// holds that the list has all variables.
 #ifndef ALLOMON_TRACKER_FORMATS_VARIABLES_H_
 #define ALLOMON_TRACKER_FORMATS_VARIABLES_H_
 
@@ -24,29 +26,73 @@ struct KnownVariable {
 };
 
 inline constexpr KnownVariable kVariables[] = {
+    // Default: any.  `host` keeps the program's own malloc for blocks that are not sampled,
+    // as `allomon run --keep-malloc` does; a preload of `liballomon.so` cannot, and says so.
+    // `mimalloc` says that malloc may be replaced without a message.
     {"ALLOMON_BACKEND", VariableReader::kPreload},
+    // Default: none.  The profile is also written each time this signal arrives.  Choose a
+    // signal that the program does not use.
     {"ALLOMON_DUMP", VariableReader::kPreload},
+    // Default: the known wrappers.  Further functions that are charged to their callers.  An
+    // empty value charges not even the known wrappers to their callers.
     {"ALLOMON_EXCLUDE", VariableReader::kPreload},
+    // Default: none.  The file into which a benchmark with exact counts writes its call
+    // sites.
     {"ALLOMON_GATE_PROFILE", VariableReader::kGates},
+    // Default: `no`.  `1/N` finds memory errors with one of N samples.  `1/N:report` reports
+    // an error and goes on where it can.
     {"ALLOMON_GUARD", VariableReader::kPreload},
+    // Default: the options in code.  Settings of a managed heap, such as
+    // `nursery=4M,growth=80`; they win over the options in code.
     {"ALLOMON_HEAP", VariableReader::kHeap},
+    // Default: `100`.  For `ALLOMON_PROFILE=time`: looks per second of processor time.
     {"ALLOMON_HZ", VariableReader::kPreload},
+    // Default: found beside the command.  The path of the `liballomon.so` that `allomon run`
+    // preloads.
     {"ALLOMON_LIBRARY", VariableReader::kCommand},
+    // Default: `1`.  `0` gives call stacks without Lua's frames.
     {"ALLOMON_LUA", VariableReader::kPreload},
+    // Default: `0`.  `1` counts memory that the program maps itself (mmap, mremap), too.  It
+    // works in preloaded programs, and not in recordings.
     {"ALLOMON_MMAP", VariableReader::kPreload},
+    // Default: `mlmon.out`.  The name of the profile.  `%p` is the process id: use it when
+    // the program starts others.  `%n` numbers the files of one process.  `%%` is a percent
+    // sign.  A relative name starts at the folder in which the program was started, also if
+    // the program changes to another one, as daemons do.
     {"ALLOMON_OUT", VariableReader::kPreload, true},
+    // Default: `alloc`.  `live` counts only memory that is still allocated.  `time` counts
+    // processor time.  `count` counts calls of functions with entry hooks.  `,stack` charges
+    // callers as well, as in `live,stack`.  `idle` samples nothing until `allomon ctl` asks
+    // for it.  `no` profiles nothing.
     {"ALLOMON_PROFILE", VariableReader::kPreload, true},
+    // Default: `1`.  `0` gives call stacks without Python's frames, and leaves Python's
+    // arenas as they are.
     {"ALLOMON_PYTHON", VariableReader::kPreload},
+    // Default: `1e-4`.  Samples per word of 8 bytes.  `1` sees each block, so the numbers
+    // are exact.
     {"ALLOMON_RATE", VariableReader::kPreload},
+    // Default: none.  Records whole call stacks into this file, in place of a profile.  `%p`
+    // is the process id.
     {"ALLOMON_RECORD", VariableReader::kPreload, true},
+    // Set by `allomon run`.  The device and the inode of its memory file.
     {"ALLOMON_RECORD_INODE", VariableReader::kPreload, true},
+    // Default: `256m`.  The largest size of the recording.
     {"ALLOMON_RECORD_LIMIT", VariableReader::kPreload, true},
+    // Set by `allomon run --no-children`.  The only process that records.
     {"ALLOMON_RECORD_ONLY", VariableReader::kPreload, true},
+    // Default: none.  Saves copies of the recording when memory gets near its limit, at a
+    // new peak, periodically, or when a block gets old.
     {"ALLOMON_SAVE", VariableReader::kPreload},
+    // Default: random.  Repeats the samples of another run.
     {"ALLOMON_SEED", VariableReader::kPreload},
+    // Default: `0`.  `1` writes the profile also when SIGINT kills the program.
     {"ALLOMON_SIGINT", VariableReader::kPreload},
+    // Default: `0`.  `1` writes the profile also when SIGTERM kills the program.
     {"ALLOMON_SIGTERM", VariableReader::kPreload},
+    // Default: `0`.  `1` prints the total, its confidence interval and the seed at exit, and
+    // how much memory the program mapped itself.
     {"ALLOMON_SUMMARY", VariableReader::kPreload},
+    // Default: none.  The token that clients of `allomon serve` must send.
     {"ALLOMON_TOKEN", VariableReader::kCommand},
 };
 
