@@ -44,7 +44,7 @@ class BazelModule(unittest.TestCase):
         version = re.search(r'"allomon (\S+)"', read("tracker", "formats", "version.h")).group(1)
         module = read("MODULE.bazel")
         self.assertEqual(version_of_allomon(module, r'version = "([^"]*)"'), version)
-        for path in ("README.md", "tests/bazel_consumer/workspace/MODULE.bazel"):
+        for path in ("docs/install.md", "tests/bazel_consumer/workspace/MODULE.bazel"):
             used = version_of_allomon(read(path), r'name = "allomon", version = "([^"]*)"')
             self.assertEqual(used, version, path)
 
