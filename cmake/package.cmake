@@ -14,6 +14,15 @@ if(TARGET portable_preloaded)
     LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} ${for_packages})
 endif()
 install(FILES cmake/package/copyright DESTINATION share/doc/allomon ${for_packages})
+# The documents keep their folders, since they link each other by these.
+file(GLOB_RECURSE documents RELATIVE "${PROJECT_SOURCE_DIR}" CONFIGURE_DEPENDS allocator/*.md
+  benchmarks/*.md cmake/*.md docs/*.md examples/*.md runtime/*.md tools/*.md tracker/*.md)
+list(APPEND documents README.md SECURITY.md ARCHITECTURE.md CONTRIBUTING.md
+  benchmarks/compare.svg tools/flame/flame.png tools/report/example.svg)
+foreach(document IN LISTS documents)
+  cmake_path(GET document PARENT_PATH folder)
+  install(FILES "${document}" DESTINATION "share/doc/allomon/${folder}" ${for_packages})
+endforeach()
 find_program(ALLOMON_GZIP gzip)
 mark_as_advanced(ALLOMON_GZIP)
 if(ALLOMON_GZIP)

@@ -45,7 +45,8 @@ if type dpkg-deb >/dev/null 2>&1; then
   if dpkg-deb --ctrl-tarfile "$deb" | tar -t | grep conffiles; then exit 1; fi
 fi
 for file in bin/allomon bin/mlprof bin/prof lib/liballomon.so lib/allomon/run_gate.sh \
-  lib/cmake/Allomon/AllomonConfig.cmake lib/pkgconfig/allomon.pc share/doc/allomon/copyright; do
+  lib/cmake/Allomon/AllomonConfig.cmake lib/pkgconfig/allomon.pc share/doc/allomon/copyright \
+  share/doc/allomon/docs/quick_start.md share/doc/allomon/tools/run/README.md; do
   grep -qxF "./$file" "$scratch/files" || { echo "there is no $file"; exit 1; }
 done
 # A package says nothing of the place where it was made.
