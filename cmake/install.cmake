@@ -24,6 +24,7 @@ install(EXPORT AllomonTargets NAMESPACE Allomon:: DESTINATION ${cmake_folder})
 if(ALLOMON_BUILD_TOOLS)
   install(TARGETS command_allomon command_mlprof command_prof
     RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT this_machine)
+  include(cmake/command_texts.cmake)
 endif()
 
 set(headers ${CMAKE_INSTALL_INCLUDEDIR}/allomon)

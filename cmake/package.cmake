@@ -23,8 +23,6 @@ foreach(document IN LISTS documents)
   cmake_path(GET document PARENT_PATH folder)
   install(FILES "${document}" DESTINATION "share/doc/allomon/${folder}" ${for_packages})
 endforeach()
-find_program(ALLOMON_GZIP gzip)
-mark_as_advanced(ALLOMON_GZIP)
 if(ALLOMON_GZIP)
   add_custom_command(OUTPUT "${portable}/changelog.gz" DEPENDS CHANGELOG.md
     COMMAND "${CMAKE_COMMAND}" -E copy "${PROJECT_SOURCE_DIR}/CHANGELOG.md" "${portable}/changelog"

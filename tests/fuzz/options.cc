@@ -10,7 +10,6 @@
 #include "tools/gate/options.h"
 #include "tools/mlprof/options.h"
 #include "tools/prof/options.h"
-#include "tools/report/flat/options.h"
 #include "tools/report/table/options.h"
 #include "tools/run/options.h"
 #include "tools/serve/address.h"
@@ -44,10 +43,14 @@ bool Serve(const Arguments& args) {
 }
 
 bool Report(const Arguments& args) {
-  views::FilesOf(args);
-  views::HasHeapOptions(args);
-  IsAccepted(views::ForMlmon(args, "x"));
-  return IsAccepted(views::ParseOptions(args, views::Command::kReport));
+  const auto options = views::ParseOptions(args, views::Command::kReport);
+  if (options.ok()) {
+    for (const unsigned kind : {views::kWithStacks, views::kOfMlmon}) {
+      const absl::Status status = views::CheckInputs(*options, kind, "x");
+      Require(status.ok() || !status.message().empty(), "a refusal has a reason");
+    }
+  }
+  return IsAccepted(options);
 }
 
 struct Command {
@@ -67,7 +70,6 @@ constexpr Command kCommands[] = {
     {"gate", [](const Arguments& args) { return IsAccepted(gate::ParseOptions(args)); }},
     {"heap", [](const Arguments& args) { return IsAccepted(snapshot::ParseOptions(args)); }},
     {"list", [](const Arguments& args) { return IsAccepted(control::ParseListOptions(args)); }},
-    {"mlmon", [](const Arguments& args) { return IsAccepted(report::ParseOptions(args)); }},
     {"mlprof", [](const Arguments& args) { return IsAccepted(mlprof::ParseOptions, args); }},
     {"prof", [](const Arguments& args) { return IsAccepted(prof::ParseOptions, args); }},
     {"report", Report},
@@ -108,7 +110,7 @@ std::vector<std::string> Seeds() {
       "heap\n--paths=cell\n--top=5\n--width=80\nx.heapsnapshot",
       "heap\n--object=17\nx.heapsnapshot",
       "list\n--clean",
-      "mlmon\n--sort=stack\n--top=5\n--width=100\n--color=never\n--picture=x.svg\nmlmon.out",
+      "report\n--sort=stack\n--top=5\n--width=100\n--color=never\n--picture=x.svg\nmlmon.out",
       "mlprof\n-keep\n(and (from \"f\") (not (thresh 5.0)))\n-raw\ntrue\n-split\na|b*\nprog\nm.out",
       "prof\n-tgx\n-m\nmon.out\n--mlmon=x\n--counts\na.out",
       "report\n--view=callers\n--focus=f\n--ignore=g\n--exclude=x+\n--top=3\n--\nfile",

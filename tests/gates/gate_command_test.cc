@@ -340,8 +340,8 @@ TEST_F(GateCommand, ArgumentsThatCannotBeUsedAreNamed) {
   ExpectBadInput(RunGate({}), "--baseline=FILE is missing");
   ExpectBadInput(RunGate({"--baseline=x"}), "--current=FILE is missing");
   ExpectBadInput(RunGate({"--baseline"}), "--baseline needs a value");
-  ExpectBadInput(RunGate({"--bogus=3"}), "unknown argument --bogus=3; --help");
-  ExpectBadInput(RunGate({"--update=3"}), "unknown argument --update=3");
+  ExpectBadInput(RunGate({"--bogus=3"}), "unknown option --bogus=3; --help");
+  ExpectBadInput(RunGate({"--update=3"}), "--update takes no value");
   for (const char* growth : {"5", "0.05", "", "%", "-1%", "five", "5%%", "nan%", "1e999%"}) {
     ExpectBadInput(Compare(base_, base_, {std::string("--max-growth=") + growth}),
                    "is not a percentage; write for example 5%");

@@ -23,14 +23,14 @@ void ExpectError(const std::vector<std::string>& args, const std::string& part) 
 
 TEST(ServeOptionsTest, WhatIsGivenArrives) {
   const auto options = ParseOptions({"--listen", "[::1]:1", "--pid=7", "--every=8k",
-                                     "--all-children", "--token-file=t", "--debug-dir=d"});
+                                     "--all-children", "--token-file=t", "--debug-dir=/d"});
   ASSERT_TRUE(options.ok()) << options.status();
   EXPECT_EQ(options->listen, "[::1]:1");
   EXPECT_EQ(options->pid, 7u);
   EXPECT_EQ(options->rate, 8.0 / 8192);
   EXPECT_TRUE(options->all_children);
   EXPECT_EQ(options->token_file, "t");
-  EXPECT_EQ(options->debug_dir, "d");
+  EXPECT_EQ(options->debug_dir, "/d");
 }
 
 TEST(ServeOptionsTest, WhatDoesNotGoTogetherIsOneLine) {
@@ -41,7 +41,7 @@ TEST(ServeOptionsTest, WhatDoesNotGoTogetherIsOneLine) {
   ExpectError({"--pid=0"}, "the id of a process");
   ExpectError({"--pid=-1"}, "the id of a process");
   ExpectError({"--pid=99999999999"}, "the id of a process");
-  ExpectError({"--dir="}, "empty");
+  ExpectError({"--dir="}, "--dir needs a value");
   ExpectError({"folder"}, "--dir");
   ExpectError({"--port=1"}, "unknown option");
   ExpectError({"--listen"}, "needs a value");

@@ -23,6 +23,7 @@ COMMANDS = {
     "allomon serve": ["tools/allomon/allomon", "serve"],
     "allomon heap": ["tools/allomon/allomon", "heap"],
     "allomon gate": ["tools/allomon/allomon", "gate"],
+    "allomon help": ["tools/allomon/allomon", "help"],
     "mlprof": ["tools/mlprof/mlprof"],
     "prof": ["tools/prof/prof"],
 }
@@ -92,7 +93,8 @@ class CommandsTest(unittest.TestCase):
         for args in ["repotr"], ["help", "repotr"], ["repotr", "--help"]:
             done = run(COMMANDS["allomon"], *args)
             self.assertEqual((done.returncode, done.stdout), (2, ""))
-            self.assertRegex(done.stderr, "^allomon: unknown command repotr; .*--help.*\n$")
+            self.assertRegex(done.stderr, "^allomon: unknown command repotr; did you mean report[?]"
+                                          ".*--help.*\n$")
 
     def test_file_behind_two_dashes_is_no_option(self):
         done = run(COMMANDS["allomon report"], "--", "--version")

@@ -88,6 +88,8 @@ TEST_F(CommandsTest, AnMlmonLacksStacks) {
   ExpectError(Report({"mlmon.out", "--view=tree"}), "mlmon.out has no call stacks");
   ExpectError(Report({"mlmon.out", "--leaks"}), "mlmon.out has no call stacks");
   ExpectError(Report({"--focus=x"}), "mlmon.out has no call stacks");
+  ExpectError(Diff({"mlmon.out", "mlmon.out", "--fail-on-growth"}),
+              "mlmon.out has no call stacks, times or sizes for --fail-on-growth: record");
   // Requests that need no stacks go to the reader of mlmon.out, which finds it cut short.
   ExpectError(Report({"mlmon.out", "--view=functions", "--metric", "alloc", "--format=json"}),
               "mlmon.out is cut short");
@@ -109,6 +111,11 @@ TEST_F(CommandsTest, BadOptionsAreSaidInOneLine) {
   ExpectError(Report({"server.pb.gz", "--leaks", "--timeline"}), "choose one");
   ExpectError(Report({"server.pb.gz", "--picture=x.svg"}), "allomon flame");
   ExpectError(Report({"server.pb.gz", "--diff"}), "allomon diff A B");
+  ExpectError(Report({"server.pb.gz", "--sort=gc"}), "sort by cur, stack or name");
+  ExpectError(Report({"server.pb.gz", "--metrik=live"}), "did you mean --metric?");
+  ExpectError(Diff({"server.pb.gz", "server.pb.gz", "--sort=name"}), "--sort is for mlmon.out");
+  ExpectError(Diff({"server.pb.gz", "server.pb.gz", "--view=sizes"}),
+              "--view: \"sizes\" is not functions, tree, callers or lines");
   ExpectError(Report({"server.pb.gz", "--frobnicate"}), "unknown option --frobnicate");
   ExpectError(Report({"server.pb.gz", "--top"}), "--top needs a value");
   ExpectError(Diff({"server.pb.gz"}), "two profiles are compared; 1 given");

@@ -1,104 +1,87 @@
 // The command `allomon`: a table of its commands.
-#include <algorithm>
 #include <cstdio>
 #include <string>
 #include <vector>
 
+#include "tools/allomon/help_command.h"
 #include "tools/control/control.h"
 #include "tools/export/export_command.h"
 #include "tools/flame/flame.h"
 #include "tools/gate/gate.h"
 #include "tools/options/command_result.h"
+#include "tools/options/help.h"
 #include "tools/report/report.h"
 #include "tools/run/run.h"
 #include "tools/serve/serve.h"
 #include "tools/snapshot/heap_command.h"
-#include "tools/text/plain_text.h"
 #include "tools/text/terminal.h"
-#include "tracker/formats/version.h"
 
 namespace {
 
+using Arguments = std::vector<std::string>;
+
 struct Command {
-  const char* name;
-  const char* summary;
-  allomon::CommandResult (*run)(const std::vector<std::string>& args);
-  bool has_program = false;  // takes another program's command line, with its --version
+  const allomon::options::CommandText& (*text)();
+  allomon::CommandResult (*run)(const Arguments& args);
 };
 
-allomon::CommandResult RunReport(const std::vector<std::string>& args) {
+allomon::CommandResult RunReport(const Arguments& args) {
   return allomon::report::RunReport(args, allomon::report::ThisTerminal());
 }
 
-allomon::CommandResult RunDiff(const std::vector<std::string>& args) {
+allomon::CommandResult RunDiff(const Arguments& args) {
   return allomon::report::RunDiff(args, allomon::report::ThisTerminal());
 }
 
-allomon::CommandResult RunExport(const std::vector<std::string>& args) {
+allomon::CommandResult RunExport(const Arguments& args) {
   return allomon::interchange::RunExport(args, allomon::report::ThisTerminal().charset);
 }
 
-allomon::CommandResult RunHeap(const std::vector<std::string>& args) {
+allomon::CommandResult RunHeap(const Arguments& args) {
   return allomon::snapshot::RunHeap(args, allomon::report::ThisTerminal());
 }
 
+allomon::CommandResult RunHelp(const Arguments& args);
+
 constexpr Command kCommands[] = {
-    {"run", "record what a program and its children allocate", allomon::run::RunRun, true},
-    {"report", "show what functions allocated, how long they ran, how often", RunReport},
-    {"diff", "show which functions changed from one profile to another", RunDiff},
-    {"flame", "write an interactive flame graph as an HTML file", allomon::flame::RunFlame},
-    {"export", "write a heap profile in another format", RunExport},
-    {"list", "show the processes that can be asked to record", allomon::control::RunList},
-    {"ctl", "ask a process that runs to begin or to end a recording", allomon::control::RunCtl},
-    {"top", "show what a process that runs has live, again and again", allomon::control::RunTop},
-    {"save", "write what a process that runs has recorded", allomon::control::RunSave},
-    {"serve", "serve heaps to go tool pprof, Prometheus and browsers", allomon::serve::RunServe},
-    {"heap", "show a heap snapshot: types, retained sizes, who keeps whom alive", RunHeap},
-    {"gate", "fail when benchmarks allocate more than a baseline", allomon::gate::RunGate},
+    {allomon::run::RunText, allomon::run::RunRun},
+    {allomon::report::ReportText, RunReport},
+    {allomon::report::DiffText, RunDiff},
+    {allomon::flame::FlameText, allomon::flame::RunFlame},
+    {allomon::interchange::ExportText, RunExport},
+    {allomon::control::ListText, allomon::control::RunList},
+    {allomon::control::CtlText, allomon::control::RunCtl},
+    {allomon::control::TopText, allomon::control::RunTop},
+    {allomon::control::SaveText, allomon::control::RunSave},
+    {allomon::serve::ServeText, allomon::serve::RunServe},
+    {allomon::snapshot::HeapText, RunHeap},
+    {allomon::gate::GateText, allomon::gate::RunGate},
+    {allomon::HelpText, RunHelp},
 };
 
-using Arguments = std::vector<std::string>;
+allomon::options::ProgramText Program() {
+  allomon::options::ProgramText program = {
+      "allomon",
+      "sample the allocations of programs, and show them",
+      {"Allomon samples the allocations of a program, without recompiling it, and shows which "
+       "functions they come from: as tables, flame graphs, pprof files or MLton's profiles.  "
+       "allomon run records a program; allomon report, diff and flame show what it wrote."},
+      {}};
+  for (const Command& command : kCommands) program.commands.push_back(&command.text());
+  return program;
+}
 
-std::string Usage() {
-  std::string usage = "usage: allomon COMMAND ...      (allomon COMMAND --help)\n";
+allomon::CommandResult RunHelp(const Arguments& args) { return allomon::RunHelp(args, Program()); }
+
+allomon::CommandResult Run(const Arguments& args) {
+  const auto program = Program();
+  if (args.empty()) return {2, "", allomon::Usage(program)};
+  if (args[0] == "--version") return {0, allomon::options::VersionLine(), ""};
+  if (args[0] == "--help" || args[0] == "-h") return {0, allomon::Usage(program), ""};
   for (const Command& command : kCommands) {
-    std::string name = command.name;
-    name.resize(8, ' ');
-    usage += "  " + name + " " + command.summary + "\n";
+    if (args[0] == command.text().name) return command.run({args.begin() + 1, args.end()});
   }
-  return usage + "  --help, --version; allomon help COMMAND\n";
-}
-
-std::string Version() { return std::string("allomon ") + allomon::kVersion + "\n"; }
-
-bool IsHelp(const std::string& arg) { return arg == "--help" || arg == "-h" || arg == "help"; }
-
-// True if a command's arguments ask for the version.  After `--` there are only files.
-bool AsksForVersion(const Arguments& args) {
-  const auto end = std::find(args.begin(), args.end(), "--");
-  return std::find(args.begin(), end, "--version") != end;
-}
-
-allomon::CommandResult Unknown(const std::string& arg) {
-  const bool is_option = arg[0] == '-';
-  return {2, "",
-          std::string("allomon: unknown ") + (is_option ? "option " : "command ") +
-              allomon::Printable(arg, allomon::report::ThisTerminal().charset) +
-              "; allomon --help lists " + (is_option ? "them\n" : "all\n")};
-}
-
-allomon::CommandResult Run(Arguments args) {
-  if (args.empty()) return {2, "", Usage()};
-  if (args[0] == "--version") return {0, Version(), ""};
-  if (IsHelp(args[0]) && args.size() == 1) return {0, Usage(), ""};
-  if (args[0] == "help") args = {args[1], "--help"};
-  for (const Command& command : kCommands) {
-    if (args[0] != command.name) continue;
-    args.erase(args.begin());
-    const bool is_version = !command.has_program && AsksForVersion(args);
-    return is_version ? allomon::CommandResult{0, Version(), ""} : command.run(args);
-  }
-  return IsHelp(args[0]) ? allomon::CommandResult{0, Usage(), ""} : Unknown(args[0]);
+  return allomon::UnknownCommand(args[0], program);
 }
 
 // Fails if output did not reach its file, which must not look like success.

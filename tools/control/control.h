@@ -7,8 +7,14 @@
 #include <vector>
 
 #include "tools/options/command_result.h"
+#include "tools/options/command_text.h"
 
 namespace allomon::control {
+
+const options::CommandText& CtlText();
+const options::CommandText& ListText();
+const options::CommandText& SaveText();
+const options::CommandText& TopText();
 
 CommandResult RunCtl(const std::vector<std::string>& args);
 CommandResult RunList(const std::vector<std::string>& args);

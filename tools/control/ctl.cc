@@ -5,6 +5,7 @@
 #include "tools/control/family.h"
 #include "tools/control/options.h"
 #include "tools/control/result.h"
+#include "tools/options/help.h"
 
 namespace allomon::control {
 namespace {
@@ -36,10 +37,13 @@ CommandResult AskAll(const CtlOptions& options) {
 
 }  // namespace
 
+const options::CommandText& CtlText() { return CtlCommand().Text(); }
+
 CommandResult RunCtl(const std::vector<std::string>& args) {
   const auto options = ParseCtlOptions(args);
   if (!options.ok()) return Failed(kCtl, options.status());
-  if (options->help) return {0, kCtlUsage, ""};
+  const auto answer = options::AnswerTo(*options, CtlCommand().Text());
+  if (answer.has_value()) return *answer;
   return AskAll(*options);
 }
 

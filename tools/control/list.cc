@@ -8,6 +8,7 @@
 #include "tools/control/loss_notes.h"
 #include "tools/control/options.h"
 #include "tools/control/result.h"
+#include "tools/options/help.h"
 
 namespace allomon::control {
 namespace {
@@ -47,10 +48,13 @@ std::string LossLines(bool clean) {
 
 }  // namespace
 
+const options::CommandText& ListText() { return ListCommand().Text(); }
+
 CommandResult RunList(const std::vector<std::string>& args) {
   const auto options = ParseListOptions(args);
   if (!options.ok()) return Failed(kCommand, options.status());
-  if (options->help) return {0, kListUsage, ""};
+  const auto answer = options::AnswerTo(*options, ListCommand().Text());
+  if (answer.has_value()) return *answer;
   CommandResult result;
   result.out = RunningLines();
   for (const Leftover& leftover : Leftovers()) {

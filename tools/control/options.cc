@@ -1,7 +1,7 @@
 #include "tools/control/options.h"
 
-#include "tools/options/command_line.h"
 #include "tools/options/values.h"
+#include "tools/report/report.h"
 #include "tracker/formats/recording_layout.h"
 
 namespace allomon::control {
@@ -22,24 +22,14 @@ absl::Status ParseSeconds(const char* name, const std::string& value, double* se
   return BadValue(name, value, "a number of seconds");
 }
 
-template <typename Options>
-void SetAllChildren(Options* options) {
-  options->all_children = true;
-}
-template <typename Options>
-void SetHelp(Options* options) {
-  options->help = true;
+absl::Status NeedProcess(uint32_t pid) {
+  return pid == 0 ? Bad("name a process by its id; allomon list shows them") : absl::OkStatus();
 }
 
-template <typename Options>
-absl::StatusOr<Options> Parse(const std::vector<std::string>& args,
-                              const options::Tables<Options>& tables,
-                              absl::Status (*check)(const Options& options)) {
-  Options options;
-  absl::Status status = ParseCommandLine(args, tables, &options);
-  if (status.ok() && !options.help) status = check(options);
-  if (!status.ok()) return status;
-  return options;
+// The one word of a command about one process.
+absl::Status AddProcess(const std::string& word, uint32_t* pid) {
+  if (*pid != 0) return Bad("one process at a time: \"" + word + "\"");
+  return ParsePid(word, pid);
 }
 
 // --- ctl
@@ -89,27 +79,48 @@ absl::Status CheckCtl(const CtlOptions& options) {
   return absl::OkStatus();
 }
 
-constexpr options::Flag<CtlOptions> kCtlFlags[] = {
-    {"--exact", [](CtlOptions* options) { options->rate = 1; }},
-    {"--all-children", SetAllChildren<CtlOptions>},
-    {"--help", SetHelp<CtlOptions>},
-    {"-h", SetHelp<CtlOptions>}};
-constexpr options::ValueOption<CtlOptions> kCtlValues[] = {{"--rate", SetCtlRate},
-                                                           {"--every", SetCtlEvery},
-                                                           {"--limit", SetCtlLimit},
-                                                           {"--record", SetCtlPath},
-                                                           {"--wait", SetCtlWait}};
+absl::Status SetCtlExact(CtlOptions* options) {
+  options->rate = 1;
+  return absl::OkStatus();
+}
+
+options::CommandText DescribeCtl() {
+  options::CommandText text;
+  text.name = "ctl";
+  text.summary = "ask a process that runs to begin or to end a recording";
+  text.usages = {"PID start | stop | rate R | status [options]"};
+  text.description = {
+      "Asks a process that was started with ALLOMON_PROFILE=idle to record its heap."};
+  text.words = options::Words::kProcess;
+  text.terms = {{"start", "begins a recording"},
+                {"stop", "ends it; its file stays, for allomon save"},
+                {"rate R", "begins anew with another rate; 1 is every block"},
+                {"status", "what it does, without asking it"}};
+  text.statuses = {{"0", "done"}, {"1", "no answer yet"}, {"2", "bad input, or refused"}};
+  text.examples = {{"allomon ctl 4711 start --every=512k", "records few blocks of a busy server"},
+                   {"allomon ctl 4711 stop && allomon save 4711", "ends that, and names its file"}};
+  text.manual = "tools/control/README.md";
+  return text;
+}
 
 // --- list
 
 absl::Status AddListWord(const std::string& word, ListOptions*) {
   return Bad("\"" + word + "\": allomon list takes no words");
 }
-absl::Status CheckList(const ListOptions&) { return absl::OkStatus(); }
-constexpr options::Flag<ListOptions> kListFlags[] = {
-    {"--clean", [](ListOptions* options) { options->clean = true; }},
-    {"--help", SetHelp<ListOptions>},
-    {"-h", SetHelp<ListOptions>}};
+
+options::CommandText DescribeList() {
+  options::CommandText text;
+  text.name = "list";
+  text.summary = "show the processes that can be asked to record";
+  text.usages = {"[--clean]"};
+  text.description = {
+      "Shows the processes that can be asked to record, and recordings in /dev/shm of processes "
+      "that have ended; and profiles that were lost by processes which could not say so."};
+  text.statuses = {{"0", "shown"}, {"2", "bad options"}};
+  text.manual = "tools/control/README.md";
+  return text;
+}
 
 // --- save
 
@@ -118,19 +129,23 @@ absl::Status SetSaveOut(const std::string& value, SaveOptions* options) {
   return value.empty() ? Bad("-o: \"\" is not the name of a file, or -") : absl::OkStatus();
 }
 absl::Status AddSaveWord(const std::string& word, SaveOptions* options) {
-  if (options->pid != 0) return Bad("one process at a time: \"" + word + "\"");
-  return ParsePid(word, &options->pid);
+  return AddProcess(word, &options->pid);
 }
-absl::Status CheckSave(const SaveOptions& options) {
-  return options.pid == 0 ? Bad("name a process by its id; allomon list shows them")
-                          : absl::OkStatus();
+absl::Status CheckSave(const SaveOptions& options) { return NeedProcess(options.pid); }
+
+options::CommandText DescribeSave() {
+  options::CommandText text;
+  text.name = "save";
+  text.summary = "write what a process that runs has recorded";
+  text.usages = {"PID [-o FILE] [--all-children]"};
+  text.description = {
+      "Writes what a process has recorded so far, with names, as a pprof file.  The process may "
+      "go on, or have ended."};
+  text.words = options::Words::kProcess;
+  text.statuses = {{"0", "written"}, {"2", "bad input, and one line says which"}};
+  text.manual = "tools/control/README.md";
+  return text;
 }
-constexpr options::Flag<SaveOptions> kSaveFlags[] = {
-    {"--all-children", SetAllChildren<SaveOptions>},
-    {"--help", SetHelp<SaveOptions>},
-    {"-h", SetHelp<SaveOptions>}};
-constexpr options::ValueOption<SaveOptions> kSaveValues[] = {{"-o", SetSaveOut},
-                                                             {"--output", SetSaveOut}};
 
 // --- top
 
@@ -141,91 +156,107 @@ absl::Status SetTopTimes(const std::string& value, TopOptions* options) {
   if (ParseNumber(value, &options->times)) return absl::OkStatus();
   return BadValue("-n", value, "a number of times");
 }
-template <int kOption>
-absl::Status PassOn(const std::string& value, TopOptions* options) {
-  constexpr const char* kNames[] = {"--metric", "--view", "--top", "--focus", "--ignore"};
-  options->report.push_back(std::string(kNames[kOption]) + "=" + value);
-  return absl::OkStatus();
-}
 absl::Status AddTopWord(const std::string& word, TopOptions* options) {
-  if (options->pid != 0) return Bad("one process at a time: \"" + word + "\"");
-  return ParsePid(word, &options->pid);
+  return AddProcess(word, &options->pid);
 }
-absl::Status CheckTop(const TopOptions& options) {
-  return options.pid == 0 ? Bad("name a process by its id; allomon list shows them")
-                          : absl::OkStatus();
+absl::Status CheckTop(const TopOptions& options) { return NeedProcess(options.pid); }
+
+// An option of allomon report, which gets it.
+options::Option<TopOptions> OfReport(const char* name) {
+  const options::OptionText* const option = options::FindOption(report::ReportText(), name);
+  const auto pass_on = [name](const std::string& value, TopOptions* options) {
+    options->report.push_back(std::string(name) + "=" + value);
+    return absl::OkStatus();
+  };
+  return {name, option->argument, option->preset.c_str(), option->text.c_str(), pass_on};
 }
-constexpr options::Flag<TopOptions> kTopFlags[] = {{"--all-children", SetAllChildren<TopOptions>},
-                                                   {"--help", SetHelp<TopOptions>},
-                                                   {"-h", SetHelp<TopOptions>}};
-constexpr options::ValueOption<TopOptions> kTopValues[] = {
-    {"--every", SetTopEvery}, {"-n", SetTopTimes},  {"--metric", PassOn<0>},
-    {"--view", PassOn<1>},    {"--top", PassOn<2>}, {"--focus", PassOn<3>},
-    {"--ignore", PassOn<4>}};
+
+options::CommandText DescribeTop() {
+  options::CommandText text;
+  text.name = "top";
+  text.summary = "show what a process that runs has live, again and again";
+  text.usages = {"PID [options]"};
+  text.description = {
+      "Shows what a process has live, again and again.  If it does not record, it is asked to, "
+      "and to stop at the end."};
+  text.words = options::Words::kProcess;
+  text.statuses = {{"0", "shown"}, {"2", "bad input, or the process does not answer"}};
+  text.manual = "tools/control/README.md";
+  return text;
+}
+
+constexpr char kAllChildren[] = "with what the processes have that it has started, as one sum";
 
 }  // namespace
 
-const char kCtlUsage[] =
-    "usage: allomon ctl PID start | stop | rate R | status [options]\n"
-    "  Asks a process that was started with ALLOMON_PROFILE=idle to record its heap.\n"
-    "\n"
-    "  start           begins a recording\n"
-    "  stop            ends it; its file stays, for allomon save\n"
-    "  rate R          begins anew with another rate; 1 is every block\n"
-    "  status          what it does, without asking it\n"
-    "\n"
-    "  --rate=R        samples per word of 8 bytes, above 0 and at most 1\n"
-    "  --every=BYTES   the same, as bytes for each sample\n"
-    "  --exact         every block (--rate=1); slow\n"
-    "  --record=FILE   the recording, from the root folder; %p is the process id.  Default: in\n"
-    "                  /dev/shm\n"
-    "  --limit=BYTES   of that file; default 256m\n"
-    "  --all-children  the processes that it has started, too\n"
-    "  --wait=SECONDS  for the answer; default 10.  A process answers when it allocates\n"
-    "\n"
-    "  Status 0: done; 1: no answer yet; 2: bad input, or refused.\n"
-    "  How it works: tools/control/README.md\n";
+const options::Command<CtlOptions>& CtlCommand() {
+  static const options::Command<CtlOptions> command(
+      DescribeCtl(),
+      {{"",
+        {{"--rate", "R", "", "samples per word of 8 bytes, above 0 and at most 1", SetCtlRate},
+         {"--every", "BYTES", "", "the same, as bytes for each sample (suffixes k, m, g)",
+          SetCtlEvery},
+         {"--exact", "every block (--rate=1); slow", SetCtlExact},
+         {"--record", "FILE", "in /dev/shm",
+          "the recording, from the root folder; %p is the process id.", SetCtlPath},
+         {"--limit", "BYTES", "256m", "the most that file may hold.", SetCtlLimit},
+         {"--all-children", "the processes that it has started, too", &CtlOptions::all_children},
+         {"--wait", "SECONDS", "10", "for the answer.  A process answers when it allocates.",
+          SetCtlWait}}}},
+      AddCtlWord, CheckCtl);
+  return command;
+}
 
-const char kListUsage[] =
-    "usage: allomon list [--clean]\n"
-    "  Shows the processes that can be asked to record, and recordings in /dev/shm of processes\n"
-    "  that have ended; and profiles that were lost by processes which could not say so.\n"
-    "\n"
-    "  --clean         removes files of processes that have ended, and the word of what was lost\n";
+const options::Command<ListOptions>& ListCommand() {
+  static const options::Command<ListOptions> command(
+      DescribeList(),
+      {{"",
+        {{"--clean", "removes files of processes that have ended, and the word of what was lost",
+          &ListOptions::clean}}}},
+      AddListWord);
+  return command;
+}
 
-const char kSaveUsage[] =
-    "usage: allomon save PID [-o FILE] [--all-children]\n"
-    "  Writes what a process has recorded so far, with names, as a pprof file.  The process may\n"
-    "  go on, or have ended.\n"
-    "\n"
-    "  -o, --output=FILE  default allomon.PID.pb.gz; - is standard output\n"
-    "  --all-children     with what the processes have recorded that it has started, as one sum\n";
+const options::Command<SaveOptions>& SaveCommand() {
+  static const options::Command<SaveOptions> command(
+      DescribeSave(),
+      {{"",
+        {{"-o, --output", "FILE", "allomon.PID.pb.gz", "the profile; - is standard output.",
+          SetSaveOut},
+         {"--all-children", kAllChildren, &SaveOptions::all_children}}}},
+      AddSaveWord, CheckSave);
+  return command;
+}
 
-const char kTopUsage[] =
-    "usage: allomon top PID [options]\n"
-    "  Shows what a process has live, again and again.  If it does not record, it is asked to, "
-    "and\n"
-    "  to stop at the end.\n"
-    "\n"
-    "  --every=SECONDS  default 2\n"
-    "  -n TIMES         default: until interrupted; once where standard output is no terminal\n"
-    "  --all-children   with the processes that it has started, as one sum\n"
-    "  --metric, --view, --top, --focus, --ignore: as of allomon report\n";
+const options::Command<TopOptions>& TopCommand() {
+  static const options::Command<TopOptions> command(
+      DescribeTop(),
+      {{"",
+        {{"--every", "SECONDS", "2", "between two pictures.", SetTopEvery},
+         {"-n", "TIMES", "until interrupted; once where standard output is no terminal",
+          "how often.", SetTopTimes},
+         {"--all-children", kAllChildren, &TopOptions::all_children}}},
+       {"As of allomon report",
+        {OfReport("--metric"), OfReport("--view"), OfReport("--top"), OfReport("--focus"),
+         OfReport("--ignore")}}},
+      AddTopWord, CheckTop);
+  return command;
+}
 
 absl::StatusOr<CtlOptions> ParseCtlOptions(const std::vector<std::string>& args) {
-  return Parse(args, options::Tables<CtlOptions>(kCtlFlags, kCtlValues, AddCtlWord), CheckCtl);
+  return CtlCommand().Parse(args);
 }
 
 absl::StatusOr<ListOptions> ParseListOptions(const std::vector<std::string>& args) {
-  return Parse(args, options::Tables<ListOptions>(kListFlags, AddListWord), CheckList);
+  return ListCommand().Parse(args);
 }
 
 absl::StatusOr<SaveOptions> ParseSaveOptions(const std::vector<std::string>& args) {
-  return Parse(args, options::Tables<SaveOptions>(kSaveFlags, kSaveValues, AddSaveWord), CheckSave);
+  return SaveCommand().Parse(args);
 }
 
 absl::StatusOr<TopOptions> ParseTopOptions(const std::vector<std::string>& args) {
-  return Parse(args, options::Tables<TopOptions>(kTopFlags, kTopValues, AddTopWord), CheckTop);
+  return TopCommand().Parse(args);
 }
 
 }  // namespace allomon::control

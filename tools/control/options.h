@@ -8,10 +8,11 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "tools/options/command_line.h"
 
 namespace allomon::control {
 
-struct CtlOptions {
+struct CtlOptions : options::Common {
   uint32_t pid = 0;
   std::string verb;            // start, stop, rate or status
   std::optional<double> rate;  // of start; of rate, always
@@ -20,37 +21,33 @@ struct CtlOptions {
   std::string path;            // of the recording, absolute; "": the process's own
   bool all_children = false;
   double wait_seconds = 10;
-  bool help = false;
 };
 absl::StatusOr<CtlOptions> ParseCtlOptions(const std::vector<std::string>& args);
-extern const char kCtlUsage[];
+const options::Command<CtlOptions>& CtlCommand();
 
-struct ListOptions {
+struct ListOptions : options::Common {
   bool clean = false;
-  bool help = false;
 };
 absl::StatusOr<ListOptions> ParseListOptions(const std::vector<std::string>& args);
-extern const char kListUsage[];
+const options::Command<ListOptions>& ListCommand();
 
-struct SaveOptions {
+struct SaveOptions : options::Common {
   uint32_t pid = 0;
   std::string out;
   bool all_children = false;
-  bool help = false;
 };
 absl::StatusOr<SaveOptions> ParseSaveOptions(const std::vector<std::string>& args);
-extern const char kSaveUsage[];
+const options::Command<SaveOptions>& SaveCommand();
 
-struct TopOptions {
+struct TopOptions : options::Common {
   uint32_t pid = 0;
   double every_seconds = 2;
   uint64_t times = 0;               // 0: until interrupted
   std::vector<std::string> report;  // passed on to `allomon report`
   bool all_children = false;
-  bool help = false;
 };
 absl::StatusOr<TopOptions> ParseTopOptions(const std::vector<std::string>& args);
-extern const char kTopUsage[];
+const options::Command<TopOptions>& TopCommand();
 
 }  // namespace allomon::control
 

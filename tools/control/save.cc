@@ -6,6 +6,7 @@
 #include "tools/control/recording_of.h"
 #include "tools/control/result.h"
 #include "tools/export/export_command.h"
+#include "tools/options/help.h"
 #include "tools/text/terminal.h"
 
 namespace allomon::control {
@@ -20,10 +21,13 @@ std::string OutOf(const SaveOptions& options) {
 
 }  // namespace
 
+const options::CommandText& SaveText() { return SaveCommand().Text(); }
+
 CommandResult RunSave(const std::vector<std::string>& args) {
   const auto options = ParseSaveOptions(args);
   if (!options.ok()) return Failed(kCommand, options.status());
-  if (options->help) return {0, kSaveUsage, ""};
+  const auto answer = options::AnswerTo(*options, SaveCommand().Text());
+  if (answer.has_value()) return *answer;
   const auto recordings = RecordingsOf(options->pid, options->all_children);
   if (!recordings.ok()) return Failed(kCommand, recordings.status());
   const std::string out = OutOf(*options);

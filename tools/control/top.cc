@@ -10,6 +10,7 @@
 #include "tools/control/own_recording.h"
 #include "tools/control/recording_of.h"
 #include "tools/control/result.h"
+#include "tools/options/help.h"
 #include "tools/report/report.h"
 #include "tools/text/terminal.h"
 
@@ -81,10 +82,13 @@ absl::Status Begin(const TopOptions& options, OwnRecording* recording) {
 
 }  // namespace
 
+const options::CommandText& TopText() { return TopCommand().Text(); }
+
 CommandResult RunTop(const std::vector<std::string>& args) {
   const auto options = ParseTopOptions(args);
   if (!options.ok()) return Failed(kCommand, options.status());
-  if (options->help) return {0, kTopUsage, ""};
+  const auto answer = options::AnswerTo(*options, TopCommand().Text());
+  if (answer.has_value()) return *answer;
   OwnRecording recording(options->pid);
   if (const absl::Status status = Begin(*options, &recording); !status.ok()) {
     return Failed(kCommand, status);

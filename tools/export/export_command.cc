@@ -8,6 +8,7 @@
 #include "tools/heap/labels.h"
 #include "tools/load/load.h"
 #include "tools/load/naming.h"
+#include "tools/options/help.h"
 #include "tracker/formats/write_file.h"
 
 namespace allomon::interchange {
@@ -37,7 +38,7 @@ absl::StatusOr<Metric> MetricToWrite(const ExportOptions& options, const HeapPro
 absl::StatusOr<HeapProfile> Load(const ExportOptions& options) {
   load::LoadOptions load_options;
   load_options.debug_dir = options.debug_dir;
-  load_options.counts_metric = options.counts_metric;
+  load_options.counts_metric = options.metric.value_or(Metric::kLive);
   auto sum = load::LoadHeapProfile(options.files[0], load_options);
   for (size_t i = 1; sum.ok() && i < options.files.size(); ++i) {
     const auto profile = load::LoadHeapProfile(options.files[i], load_options);
@@ -93,6 +94,8 @@ absl::StatusOr<std::string> Run(const ExportOptions& options) {
 
 }  // namespace
 
+const options::CommandText& ExportText() { return ExportCommand().Text(); }
+
 CommandResult RunExport(const std::vector<std::string>& args, Charset charset) {
   const auto bad = [charset](const absl::Status& status) {
     return CommandResult{
@@ -100,7 +103,8 @@ CommandResult RunExport(const std::vector<std::string>& args, Charset charset) {
   };
   const auto options = ParseExportOptions(args);
   if (!options.ok()) return bad(options.status());
-  if (options->help) return {0, ExportUsage(), ""};
+  const auto answer = options::AnswerTo(*options, ExportCommand().Text());
+  if (answer.has_value()) return *answer;
   auto out = Run(*options);
   if (!out.ok()) return bad(out.status());
   return {0, *std::move(out), ""};

@@ -6,9 +6,12 @@
 #include <vector>
 
 #include "tools/options/command_result.h"
+#include "tools/options/command_text.h"
 #include "tools/text/plain_text.h"
 
 namespace allomon::interchange {
+
+const options::CommandText& ExportText();
 
 // `args` does not include the command's name.  The status is 0 if the profile was written, 2 on bad
 // input, with one line in `err`.  Reads the profile and writes files.  `out` has the text for

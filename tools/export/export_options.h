@@ -10,26 +10,24 @@
 #include "tools/export/export.h"
 #include "tools/heap/heap_profile.h"
 #include "tools/heap/labels.h"
+#include "tools/options/command_line.h"
 
 namespace allomon::interchange {
 
-struct ExportOptions {
+struct ExportOptions : options::Common {
   const ExportFormat* format = nullptr;
-  std::optional<heap::Metric> metric;                // none: DefaultMetric()
-  heap::Metric counts_metric = heap::Metric::kLive;  // of collapsed input
-  std::string output = "-";                          // "-": standard output
-  std::string debug_dir;                             // where debug files are looked for, too
-  std::string by_label;                              // whose values are outermost frames
+  std::optional<heap::Metric> metric;  // none: DefaultMetric()
+  std::string output = "-";            // "-": standard output
+  std::string debug_dir;               // where debug files are looked for, too
+  std::string by_label;                // whose values are outermost frames
   heap::LabelSelection labels;
   std::vector<std::string> files;  // at least one; what they have adds up
-  bool help = false;
 };
 
-// Accepts --name=value and --name value, options and files in any order, and only files behind
-// `--`.  Fails with one line that names the argument.
-absl::StatusOr<ExportOptions> ParseExportOptions(const std::vector<std::string>& args);
+const options::Command<ExportOptions>& ExportCommand();
 
-std::string ExportUsage();
+// Fails with one line that names the argument.
+absl::StatusOr<ExportOptions> ParseExportOptions(const std::vector<std::string>& args);
 
 }  // namespace allomon::interchange
 

@@ -11,6 +11,7 @@
 #include "tools/flame/page_data.h"
 #include "tools/heap/labels.h"
 #include "tools/load/load.h"
+#include "tools/options/help.h"
 #include "tools/text/plain_text.h"
 #include "tracker/formats/write_file.h"
 
@@ -131,6 +132,8 @@ absl::StatusOr<std::string> RenderPage(const Profiles& profiles, const std::stri
   return HtmlPage(choices.title, *data);
 }
 
+const options::CommandText& FlameText() { return FlameCommand().Text(); }
+
 CommandResult RunFlame(const std::vector<std::string>& args) {
   return RunFlameWith(LoadFile, args);
 }
@@ -138,7 +141,8 @@ CommandResult RunFlame(const std::vector<std::string>& args) {
 CommandResult RunFlameWith(const Loader& load, const std::vector<std::string>& args) {
   const auto options = ParseOptions(args);
   if (!options.ok()) return BadInput(options.status());
-  if (options->help) return {0, kUsage, ""};
+  const auto answer = options::AnswerTo(*options, FlameCommand().Text());
+  if (answer.has_value()) return *answer;
   const auto profiles = Load(*options, load);
   if (!profiles.ok()) return BadInput(profiles.status());
   const auto page = RenderPage(*profiles, options->title, options->metric);

@@ -10,8 +10,11 @@
 #include "tools/flame/page_data.h"
 #include "tools/heap/heap_profile.h"
 #include "tools/options/command_result.h"
+#include "tools/options/command_text.h"
 
 namespace allomon::flame {
+
+const options::CommandText& FlameText();
 
 // Reads the files with tools/load.
 CommandResult RunFlame(const std::vector<std::string>& args);

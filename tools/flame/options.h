@@ -7,12 +7,11 @@
 
 #include "absl/status/statusor.h"
 #include "tools/heap/labels.h"
+#include "tools/options/command_line.h"
 
 namespace allomon::flame {
 
-extern const char kUsage[];
-
-struct Options {
+struct Options : options::Common {
   std::vector<std::string> files;
   std::string before;  // empty: no comparison
   std::string metric;  // empty: the page's choice
@@ -21,10 +20,11 @@ struct Options {
   std::string debug_dir;
   std::string by_label;  // the key whose values are the outermost frames; empty: none
   heap::LabelSelection labels;
-  bool help = false;
 };
 
-// Accepts --name=value and --name value.  Fails with one line that names the argument.
+const options::Command<Options>& FlameCommand();
+
+// Fails with one line that names the argument.
 absl::StatusOr<Options> ParseOptions(const std::vector<std::string>& args);
 
 }  // namespace allomon::flame

@@ -8,6 +8,7 @@
 #include "tools/gate/figures.h"
 #include "tools/gate/options.h"
 #include "tools/gate/report.h"
+#include "tools/options/help.h"
 #include "tracker/formats/write_file.h"
 
 namespace allomon::gate {
@@ -39,10 +40,13 @@ Result Report(const Options& options, const Comparison& comparison) {
 
 }  // namespace
 
+const options::CommandText& GateText() { return GateCommand().Text(); }
+
 Result RunGate(const std::vector<std::string>& args) {
   const auto options = ParseOptions(args);
   if (!options.ok()) return BadInput(options.status());
-  if (options->help) return {0, kUsage, ""};
+  const auto answer = options::AnswerTo(*options, GateCommand().Text());
+  if (answer.has_value()) return *answer;
   const auto current = ReadFigures(options->current, options->profile);
   if (!current.ok()) return BadInput(current.status());
   if (options->update) return Update(*options, *current);

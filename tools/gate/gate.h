@@ -7,8 +7,11 @@
 #include <vector>
 
 #include "tools/options/command_result.h"
+#include "tools/options/command_text.h"
 
 namespace allomon::gate {
+
+const options::CommandText& GateText();
 
 // Status 0: passed, 1: failed, 2: could not be judged.
 using Result = CommandResult;

@@ -7,12 +7,11 @@
 
 #include "absl/status/statusor.h"
 #include "tools/gate/comparison.h"
+#include "tools/options/command_line.h"
 
 namespace allomon::gate {
 
-extern const char kUsage[];
-
-struct Options {
+struct Options : options::Common {
   std::string baseline;
   std::string current;
   std::string profile;  // "" for none
@@ -20,10 +19,11 @@ struct Options {
   Allowance allowance;
   bool update = false;
   bool github = false;
-  bool help = false;
 };
 
-// Accepts --name=value and --name value.  Fails with one line that names the argument.
+const options::Command<Options>& GateCommand();
+
+// Fails with one line that names the argument.
 absl::StatusOr<Options> ParseOptions(const std::vector<std::string>& args);
 
 }  // namespace allomon::gate

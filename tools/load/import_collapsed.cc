@@ -1,12 +1,12 @@
 // Reads collapsed stacks.
 #include <cmath>
-#include <cstdlib>
 #include <string>
 #include <unordered_map>
 
 #include "tools/heap/named_stacks.h"
 #include "tools/load/import.h"
 #include "tools/load/text_lines.h"
+#include "tools/options/values.h"
 #include "tools/text/collapsed_names.h"
 
 namespace allomon::interchange {
@@ -18,13 +18,9 @@ using heap::Metric;
 constexpr size_t kMostDigits = 40;
 
 // A number of 0 or more, with or without a fraction.
-bool ParseNumber(std::string_view text, double* number) {
-  if (text.empty() || text.size() > kMostDigits) return false;
-  if (text.find_first_not_of("0123456789.") != text.npos) return false;
-  char* end = nullptr;
-  const std::string copy(text);
-  *number = std::strtod(copy.c_str(), &end);
-  return *end == '\0';
+bool ParseAmount(std::string_view text, double* number) {
+  const bool has_digits = text.find_first_not_of("0123456789.") == text.npos;
+  return has_digits && text.size() <= kMostDigits && options::ParseNumber(text, number);
 }
 
 struct Line {
@@ -38,7 +34,7 @@ bool Split(std::string_view text, Line* line) {
   const size_t blank = text.find_last_of(" \t");
   if (blank == text.npos) return false;
   line->stack = text.substr(0, blank);
-  return ParseNumber(text.substr(blank + 1), &line->bytes);
+  return ParseAmount(text.substr(blank + 1), &line->bytes);
 }
 
 class Reader {

@@ -4,6 +4,7 @@ namespace allomon::options {
 namespace {
 
 constexpr uint64_t kWordBytes = 8;
+constexpr int kMostColumns = 10000;
 constexpr uint64_t kMostBetweenSamples = uint64_t{1} << 50;
 
 // The power of two that a suffix stands for; 0 without one.
@@ -38,6 +39,18 @@ bool ParseBytes(std::string_view text, uint64_t* bytes) {
   if (!ParseNumber(text, bytes) || *bytes > UINT64_MAX >> shift) return false;
   *bytes <<= shift;
   return true;
+}
+
+absl::Status ParseTop(const std::string& value, size_t* rows) {
+  if (ParseNumber(value, rows)) return absl::OkStatus();
+  return BadValue("--top", value, "a number of rows (0: all)");
+}
+
+absl::Status ParseWidth(const std::string& value, int* columns) {
+  if (ParseNumber(value, columns) && *columns >= 0 && *columns <= kMostColumns) {
+    return absl::OkStatus();
+  }
+  return BadValue("--width", value, "a number of columns (0: as many as it takes)");
 }
 
 absl::Status ParseRate(const std::string& value, double* rate) {

@@ -3,6 +3,7 @@
 #define ALLOMON_TOOLS_OPTIONS_VALUES_H_
 
 #include <charconv>
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -34,6 +35,10 @@ inline bool ParseNumber(std::string_view text, double* number) {
 
 // Bytes, with k, m or g for powers of 1,024, in either case.
 bool ParseBytes(std::string_view text, uint64_t* bytes);
+
+// --top and --width of all commands.
+absl::Status ParseTop(const std::string& value, size_t* rows);
+absl::Status ParseWidth(const std::string& value, int* columns);
 
 // Samples per word of 8 bytes, above 0 and at most 1.
 absl::Status ParseRate(const std::string& value, double* rate);

@@ -1,5 +1,5 @@
-// `allomon report`: shows profiles to people at a terminal.  README.md is the manual.
-// tools/report/views shows heap profiles with call stacks.
+// `allomon report` and `allomon diff`: show profiles to people at a terminal.  README.md is the
+// manual.
 #ifndef ALLOMON_TOOLS_REPORT_REPORT_H_
 #define ALLOMON_TOOLS_REPORT_REPORT_H_
 
@@ -7,9 +7,13 @@
 #include <vector>
 
 #include "tools/options/command_result.h"
+#include "tools/options/command_text.h"
 #include "tools/text/terminal.h"
 
 namespace allomon::report {
+
+const options::CommandText& ReportText();
+const options::CommandText& DiffText();
 
 // `args` does not include the command's name.  The status is 0 if the report was shown, 2 on bad
 // input.  Reads files, may run programs to ask for the names of their functions (find_program.h),

@@ -41,9 +41,10 @@ absl::Status SetEvery(const std::string& value, Options* options) {
   return status;
 }
 
-void SetExact(Options* options) {
+absl::Status SetExact(Options* options) {
   NoteRateOption("--exact", options);
   options->rate = "1";
+  return absl::OkStatus();
 }
 
 absl::Status SetSeed(const std::string& value, Options* options) {
@@ -86,65 +87,64 @@ absl::Status AddWord(const std::string& word, Options* options) {
   return absl::OkStatus();
 }
 
-constexpr options::ValueOption<Options> kValueOptions[] = {
-    {"--rate", SetRate},   {"--every", SetEvery}, {"--seed", SetSeed}, {"--guard", SetGuard},
-    {"--limit", SetLimit}, {"-o", SetOut},        {"--out", SetOut}};
-
-constexpr options::Flag<Options> kFlags[] = {
-    {"--exact", SetExact},
-    {"--keep-malloc", [](Options* options) { options->keeps_malloc = true; }},
-    {"--no-children", [](Options* options) { options->children = false; }},
-    {"--quiet", [](Options* options) { options->quiet = true; }},
-    {"-q", [](Options* options) { options->quiet = true; }},
-    {"--help", [](Options* options) { options->help = true; }},
-    {"-h", [](Options* options) { options->help = true; }},
-    {"--version", [](Options* options) { options->version = true; }},
-};
-
 absl::Status Check(const Options& options) {
   if (!options.second_rate_option.empty()) {
     return Bad(options.rate_option + " and " + options.second_rate_option + ": choose one");
   }
-  if (options.help || options.version) return absl::OkStatus();
   if (options.command.empty()) {
     return Bad("no program to run; allomon run -- PROGRAM ARGUMENTS, and --help says more");
   }
   return options.command[0].empty() ? Bad("the program's name is empty") : absl::OkStatus();
 }
 
+options::CommandText Text() {
+  options::CommandText text;
+  text.name = "run";
+  text.summary = "record what a program and its children allocate";
+  text.usages = {"[options] [--] PROGRAM [ARGUMENT ...]"};
+  text.description = {
+      "Runs PROGRAM and records what it and its children allocate, with whole call stacks.  At "
+      "its end there is a file for `allomon report`, `allomon flame` and `go tool pprof`.  The "
+      "exit status is the program's."};
+  text.words = options::Words::kProgram;
+  text.statuses = {{"0 to 255", "the program's, or 128 + the signal that ended it"},
+                   {"2", "bad options, or nothing could be prepared"},
+                   {"126, 127", "PROGRAM cannot be executed, or is not there"}};
+  text.examples = {{"allomon run -- ./server --port=80", "writes allomon.server.PID.pb.gz"},
+                   {"allomon run --exact -o ls.pb.gz ls", "records every block of ls"}};
+  text.manual = "tools/run/README.md";
+  return text;
+}
+
 }  // namespace
 
-const char kUsage[] =
-    "usage: allomon run [options] [--] PROGRAM [ARGUMENT ...]\n"
-    "  Runs PROGRAM and records what it and its children allocate, with whole call stacks.\n"
-    "  At its end there is a file for `allomon report`, `allomon flame` and `go tool pprof`.\n"
-    "  The exit status is the program's.\n"
-    "\n"
-    "  -o FILE         default allomon.PROGRAM.PID.pb.gz.  Other programs that it starts get a\n"
-    "                  file beside it, with their name in it\n"
-    "  --rate=R        samples per word of 8 bytes, above 0 and at most 1; default 1e-4\n"
-    "  --every=BYTES   the same, as bytes for each sample (suffixes k, m, g); default 80000\n"
-    "  --exact         every block (--rate=1); slow\n"
-    "  --keep-malloc   PROGRAM keeps its own malloc (glibc's, jemalloc, tcmalloc); else mimalloc\n"
-    "                  takes its place\n"
-    "  --no-children   only the process that PROGRAM begins in\n"
-    "  --guard=N       finds overflows and uses after free in one of N samples\n"
-    "  --limit=BYTES   of memory for the recording; default 256m\n"
-    "  --seed=N        draws the same samples again\n"
-    "  -q, --quiet     neither progress nor totals; errors are said\n"
-    "\n"
-    "  Status: the program's, or 128 + the signal that ended it; 2: bad options, or nothing could\n"
-    "  be prepared; 126, 127: PROGRAM cannot be executed, or is not there.\n"
-    "  What is written, and how: tools/run/README.md\n";
+const options::Command<Options>& RunCommand() {
+  static const options::Command<Options> command(
+      Text(),
+      {{"",
+        {{"-o, --out", "FILE", "allomon.PROGRAM.PID.pb.gz",
+          "the profile.  Other programs that it starts get a file beside it, with their name in "
+          "it.",
+          SetOut},
+         {"--rate", "R", "1e-4", "samples per word of 8 bytes, above 0 and at most 1.", SetRate},
+         {"--every", "BYTES", "80000", "the same, as bytes for each sample (suffixes k, m, g).",
+          SetEvery},
+         {"--exact", "every block (--rate=1); slow", SetExact},
+         {"--keep-malloc",
+          "PROGRAM keeps its own malloc (glibc's, jemalloc, tcmalloc); else mimalloc takes its "
+          "place",
+          &Options::keeps_malloc},
+         {"--no-children", "only the process that PROGRAM begins in", &Options::no_children},
+         {"--guard", "N", "", "finds overflows and uses after free in one of N samples", SetGuard},
+         {"--limit", "BYTES", "256m", "memory for the recording.", SetLimit},
+         {"--seed", "N", "", "draws the same samples again", SetSeed},
+         {"-q, --quiet", "neither progress nor totals; errors are said", &Options::quiet}}}},
+      AddWord, Check);
+  return command;
+}
 
 absl::StatusOr<Options> ParseOptions(const std::vector<std::string>& args) {
-  Options options;
-  absl::Status status =
-      ParseCommandLine(args, options::Tables<Options>(kFlags, kValueOptions, AddWord), &options,
-                       options::Order::kBeforeWords);
-  if (status.ok()) status = Check(options);
-  if (!status.ok()) return status;
-  return options;
+  return RunCommand().Parse(args);
 }
 
 }  // namespace allomon::run

@@ -8,28 +8,27 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "tools/options/command_line.h"
 #include "tracker/formats/recording_layout.h"
 
 namespace allomon::run {
 
-struct Options {
+struct Options : options::Common {
   std::optional<std::string> rate;  // hits per word, as ALLOMON_RATE takes it; unset: its default
   // The options that have set the rate, of which only one is allowed.
   std::string rate_option;
   std::string second_rate_option;
   std::optional<std::string> seed;
   uint32_t guard_one_in = 0;  // 0: as ALLOMON_GUARD says
-  bool children = true;
+  bool no_children = false;
   bool keeps_malloc = false;  // the program's own, for what is not sampled
   bool quiet = false;         // no progress, no closing lines but errors
   uint64_t limit_bytes = recording::kDefaultLimitBytes;
   std::string out;                   // empty: named by the program
   std::vector<std::string> command;  // the program and its arguments
-  bool help = false;
-  bool version = false;
 };
 
-extern const char kUsage[];
+const options::Command<Options>& RunCommand();
 
 // The first argument that is no option is the program; what follows is the program's.  An error is
 // one line that names the option and the remedy.

@@ -9,6 +9,7 @@
 #include <functional>
 #include <memory>
 
+#include "tools/options/help.h"
 #include "tools/run/child.h"
 #include "tools/run/child_variables.h"
 #include "tools/run/find_library.h"
@@ -21,7 +22,6 @@
 #include "tools/run/say.h"
 #include "tools/run/signals.h"
 #include "tools/run/watch.h"
-#include "tracker/formats/version.h"
 
 namespace allomon::run {
 namespace {
@@ -132,11 +132,13 @@ std::string OutputToCheck(const Options& options) {
 
 }  // namespace
 
+const options::CommandText& RunText() { return RunCommand().Text(); }
+
 CommandResult RunRun(const std::vector<std::string>& args) {
   const auto options = ParseOptions(args);
   if (!options.ok()) return Bad(options.status());
-  if (options->help) return {0, kUsage, ""};
-  if (options->version) return {0, std::string("allomon ") + kVersion + "\n", ""};
+  const auto answer = options::AnswerTo(*options, RunCommand().Text());
+  if (answer.has_value()) return *answer;
   const auto library = FindLibrary(ThisCommand(), options->keeps_malloc || WantsHostsMalloc());
   if (!library.ok()) return Bad(library.status());
   const absl::Status writable = CheckOutput(OutputToCheck(*options));

@@ -6,8 +6,11 @@
 #include <vector>
 
 #include "tools/options/command_result.h"
+#include "tools/options/command_text.h"
 
 namespace allomon::run {
+
+const options::CommandText& RunText();
 
 // Starts the program, waits for it, and writes the recording's files.  Reports on standard error as
 // it goes.  The result's status is the program's.  If a signal has ended the program, the same

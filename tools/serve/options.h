@@ -8,13 +8,13 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "tools/options/command_line.h"
 
 namespace allomon::serve {
 
-extern const char kUsage[];
 extern const char kTokenVariable[];  // of the environment
 
-struct Options {
+struct Options : options::Common {
   std::string listen = "127.0.0.1:6060";
   std::string folder;  // empty: the processes' own
   uint32_t pid = 0;    // 0: all recordings of the folder
@@ -24,10 +24,11 @@ struct Options {
   std::string token;           // empty: none is asked for
   std::string token_file;
   std::string debug_dir;  // debug files are looked for there, too
-  bool help = false;
 };
 
-// Accepts --name=value and --name value.  Fails with one line that names the argument.
+const options::Command<Options>& ServeCommand();
+
+// Fails with one line that names the argument.
 absl::StatusOr<Options> ParseOptions(const std::vector<std::string>& args);
 
 }  // namespace allomon::serve

@@ -10,6 +10,7 @@
 #include <memory>
 #include <utility>
 
+#include "tools/options/help.h"
 #include "tools/serve/address.h"
 #include "tools/serve/doorkeeper.h"
 #include "tools/serve/front.h"
@@ -132,10 +133,13 @@ CommandResult Serve(const Options& options, const Address& address, const std::s
 
 }  // namespace
 
+const options::CommandText& ServeText() { return ServeCommand().Text(); }
+
 CommandResult RunServe(const std::vector<std::string>& args) {
   const auto options = ParseOptions(args);
   if (!options.ok()) return Failed(options.status());
-  if (options->help) return {0, kUsage, ""};
+  const auto answer = options::AnswerTo(*options, ServeCommand().Text());
+  if (answer.has_value()) return *answer;
   const auto address = ParseAddress(options->listen);
   if (!address.ok()) return Failed(address.status());
   const auto token = TokenOf(*options);

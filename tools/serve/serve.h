@@ -6,8 +6,11 @@
 #include <vector>
 
 #include "tools/options/command_result.h"
+#include "tools/options/command_text.h"
 
 namespace allomon::serve {
+
+const options::CommandText& ServeText();
 
 // Serves until SIGINT or SIGTERM.  Writes its address to standard output.
 CommandResult RunServe(const std::vector<std::string>& args);

@@ -2,6 +2,7 @@
 
 #include <new>
 
+#include "tools/options/help.h"
 #include "tools/snapshot/options.h"
 #include "tools/snapshot/read_snapshot.h"
 #include "tools/snapshot/views.h"
@@ -79,10 +80,13 @@ CommandResult BadInput(const absl::Status& status, Charset charset) {
 
 }  // namespace
 
+const options::CommandText& HeapText() { return HeapCommand().Text(); }
+
 CommandResult RunHeap(const std::vector<std::string>& args, const report::Terminal& terminal) {
   const auto options = ParseOptions(args);
   if (!options.ok()) return BadInput(options.status(), terminal.charset);
-  if (options->help) return {0, kUsage, ""};
+  const auto answer = options::AnswerTo(*options, HeapCommand().Text());
+  if (answer.has_value()) return *answer;
   try {
     const auto text = Command(*options, terminal).Run();
     if (!text.ok()) return BadInput(text.status(), terminal.charset);

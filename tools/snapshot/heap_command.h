@@ -6,9 +6,12 @@
 #include <vector>
 
 #include "tools/options/command_result.h"
+#include "tools/options/command_text.h"
 #include "tools/text/terminal.h"
 
 namespace allomon::snapshot {
+
+const options::CommandText& HeapText();
 
 CommandResult RunHeap(const std::vector<std::string>& args, const report::Terminal& terminal);
 

@@ -28,26 +28,12 @@ absl::Status SetBefore(const std::string& value, Options* options) {
 }
 
 absl::Status SetTop(const std::string& value, Options* options) {
-  if (ParseNumber(value, &options->top)) return absl::OkStatus();
-  return BadValue("--top", value, "a number of rows (0: all)");
+  return options::ParseTop(value, &options->top);
 }
 
 absl::Status SetWidth(const std::string& value, Options* options) {
-  if (ParseNumber(value, &options->width.emplace()) && *options->width >= 0) {
-    return absl::OkStatus();
-  }
-  return BadValue("--width", value, "a number of columns (0: as many as it takes)");
+  return options::ParseWidth(value, &options->width.emplace());
 }
-
-constexpr options::Flag<Options> kFlags[] = {
-    {"--help", [](Options* options) { options->help = true; }},
-    {"-h", [](Options* options) { options->help = true; }},
-};
-constexpr options::ValueOption<Options> kValues[] = {{"--paths", SetPaths},
-                                                     {"--object", SetObject},
-                                                     {"--diff", SetBefore},
-                                                     {"--top", SetTop},
-                                                     {"--width", SetWidth}};
 
 absl::Status AddFile(const std::string& word, Options* options) {
   if (!options->file.empty()) return Bad("one snapshot at a time; compare two by --diff=EARLIER");
@@ -62,29 +48,42 @@ absl::Status Check(const Options& options) {
   return chosen <= 1 ? absl::OkStatus() : Bad("--paths, --object and --diff: choose one");
 }
 
+options::CommandText Text() {
+  options::CommandText text;
+  text.name = "heap";
+  text.summary = "show a heap snapshot: types, retained sizes, who keeps whom alive";
+  text.usages = {"[options] FILE"};
+  text.description = {
+      "Shows a heap snapshot: of Heap::WriteSnapshot() (runtime/heap.h), of Chrome, of Node.js.  "
+      "Without options: what is live and retained by type, and the objects that hold most.",
+      "FILE may be - for standard input."};
+  text.words = options::Words::kFiles;
+  text.statuses = {{"0", "shown"}, {"2", "bad input, and one line on standard error says which"}};
+  text.examples = {{"allomon heap --diff=before.heapsnapshot after.heapsnapshot",
+                    "the types whose objects became more"}};
+  text.manual = "tools/snapshot/README.md";
+  return text;
+}
+
 }  // namespace
 
-const char kUsage[] =
-    "usage: allomon heap [options] FILE\n"
-    "  Shows a heap snapshot: of Heap::WriteSnapshot() (runtime/heap.h), of Chrome, of Node.js.\n"
-    "  Without options: what is live and retained by type, and the objects that hold most.\n"
-    "\n"
-    "  --paths=TYPE     who keeps the objects of a type alive\n"
-    "  --object=ID      one object: its way from a root, what it refers to and keeps alive\n"
-    "  --diff=EARLIER   what has grown since an earlier snapshot, by type\n"
-    "  --top=N          rows of a table.  Default 15; 0: all\n"
-    "  --width=N        columns.  Default the terminal's, or 80; 0: as many as it takes\n"
-    "\n"
-    "  FILE may be - for standard input.\n"
-    "  Status 0: shown; 2: bad input, and one line on standard error says which.\n"
-    "  What the columns mean: tools/snapshot/README.md\n";
+const options::Command<Options>& HeapCommand() {
+  static const options::Command<Options> command(
+      Text(),
+      {{"",
+        {{"--paths", "TYPE", "", "who keeps the objects of a type alive", SetPaths},
+         {"--object", "ID", "",
+          "one object: its way from a root, what it refers to and keeps alive", SetObject},
+         {"--diff", "FILE", "", "what has grown since an earlier snapshot, by type", SetBefore},
+         {"--top", "N", "15", "rows of a table.  0: all.", SetTop},
+         {"--width", "N", "the terminal's, or 80", "columns.  0: as many as it takes.",
+          SetWidth}}}},
+      AddFile, Check);
+  return command;
+}
 
 absl::StatusOr<Options> ParseOptions(const std::vector<std::string>& args) {
-  Options options;
-  absl::Status status = options::ParseCommandLine(args, {kFlags, kValues, AddFile}, &options);
-  if (status.ok() && !options.help) status = Check(options);
-  if (!status.ok()) return status;
-  return options;
+  return HeapCommand().Parse(args);
 }
 
 }  // namespace allomon::snapshot

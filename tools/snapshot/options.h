@@ -8,20 +8,20 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "tools/options/command_line.h"
 
 namespace allomon::snapshot {
 
-struct Options {
+struct Options : options::Common {
   std::string file;
   std::optional<std::string> paths_of;  // a class
   std::optional<uint64_t> object;       // an id
   std::string before;                   // --diff
   size_t top = 15;                      // rows; 0: all
   std::optional<int> width;             // columns; 0: as many as needed
-  bool help = false;
 };
 
-extern const char kUsage[];
+const options::Command<Options>& HeapCommand();
 
 absl::StatusOr<Options> ParseOptions(const std::vector<std::string>& args);
 

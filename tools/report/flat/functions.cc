@@ -121,8 +121,8 @@ class Matcher {
 
 }  // namespace
 
-Order OrderOf(const Options& options, ProfileStyle style) {
-  if (options.sort.has_value()) return {*options.sort, false};
+Order OrderOf(std::optional<SortKey> key, ProfileStyle style) {
+  if (key.has_value()) return {*key, false};
   return style == ProfileStyle::kStack ? Order{SortKey::kStack, true} : Order{};
 }
 

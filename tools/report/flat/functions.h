@@ -3,11 +3,11 @@
 #define ALLOMON_TOOLS_REPORT_FLAT_FUNCTIONS_H_
 
 #include <cstddef>
+#include <optional>
 #include <string_view>
 #include <vector>
 
 #include "tools/mlmon/inputs.h"
-#include "tools/report/flat/options.h"
 
 namespace allomon::report {
 
@@ -15,6 +15,9 @@ struct Function {
   const SourceName* name = nullptr;  // owned by the profile's program
   MlmonCount count;
 };
+
+// By a function's own count, its count with what it called, the collector's meanwhile; by name.
+enum class SortKey { kCurrent, kStack, kGc, kName };
 
 // The order of rows.
 struct Order {
@@ -26,7 +29,7 @@ struct Order {
 
 // Returns the order that the user asked for.  Without an option rows are sorted by stack data, if
 // the profile has them, with starters last.
-Order OrderOf(const Options& options, ProfileStyle style);
+Order OrderOf(std::optional<SortKey> key, ProfileStyle style);
 
 // Returns the count that `--sort` compares.  For kName it is the current count.
 MlmonInt Measure(const MlmonCount& count, SortKey key);

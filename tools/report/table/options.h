@@ -1,4 +1,5 @@
-// The command lines of `allomon report` for heap profiles, and of `allomon diff`.
+// The command lines of `allomon report` and `allomon diff`: one table each, for profiles with call
+// stacks and for mlmon.out.
 #ifndef ALLOMON_TOOLS_REPORT_TABLE_OPTIONS_H_
 #define ALLOMON_TOOLS_REPORT_TABLE_OPTIONS_H_
 
@@ -10,11 +11,9 @@
 #include "absl/status/statusor.h"
 #include "tools/heap/heap_profile.h"
 #include "tools/heap/selection.h"
+#include "tools/options/command_line.h"
 
 namespace allomon::views {
-
-extern const char kReportUsage[];
-extern const char kDiffUsage[];
 
 enum class View {
   kFunctions,
@@ -30,44 +29,48 @@ enum class View {
   kSource,
   kLabels,  // with by_label
 };
-enum class SortKey { kSelf, kTotal, kName };
+enum class SortKey { kSelf, kTotal, kGc, kName };
 enum class Color { kAuto, kAlways, kNever };
 enum class Format { kTable, kJson, kCsv };
 
-struct Options {
+// The kinds of files, which have a use for some options each.
+inline constexpr unsigned kWithStacks = 1;
+inline constexpr unsigned kOfMlmon = 2;
+
+struct Options : options::Common {
+  // Of profiles with stacks.
   std::optional<heap::Metric> metric;  // none: as DefaultMetric() chooses
   bool blocks = false;                 // count blocks, not bytes
   std::optional<View> view;            // none: functions
-  SortKey sort = SortKey::kSelf;
   heap::Selection selection;
-  std::string by_label;       // the key whose values are rows, or outermost frames; empty: none
-  std::string source;         // the function whose source is shown
-  std::optional<size_t> top;  // 0: all
-  std::optional<int> width;   // columns; 0: as many as needed
+  std::string by_label;         // the key whose values are rows, or outermost frames; empty: none
+  std::string source;           // the function whose source is shown
+  bool fail_on_growth = false;  // diff only
+
+  // Of mlmon.out.
+  std::string picture;  // empty: none
+  bool diff = false;    // report only
+
+  // Of both.
+  std::optional<SortKey> sort;  // none: as the kind of file has it
+  std::optional<size_t> top;    // 0: all
+  std::optional<int> width;     // columns; 0: as many as needed
   Color color = Color::kAuto;
   Format format = Format::kTable;
   std::string debug_dir;
-  bool fail_on_growth = false;  // diff only
-  bool help = false;
   std::vector<std::string> files;
 };
 
 enum class Command { kReport, kDiff };
 
-// Accepts --name=value and --name value, options and files in any order, and only files behind
-// `--`.  Fails with one line that names the argument.
+const options::Command<Options>& TableOf(Command command);
+
+// Fails with one line that names the argument.
 absl::StatusOr<Options> ParseOptions(const std::vector<std::string>& args, Command command);
 
-// The files among the arguments, as far as these are understood.
-std::vector<std::string> FilesOf(const std::vector<std::string>& args);
-
-// Whether an option is there that only heap profiles know.
-bool HasHeapOptions(const std::vector<std::string>& args);
-
-// The arguments as a report of an mlmon.out knows them: without those that say what it shows anyhow
-// (--view=functions).  Fails with one line that says what `file` lacks.
-absl::StatusOr<std::vector<std::string>> ForMlmon(const std::vector<std::string>& args,
-                                                  const std::string& file);
+// Fails with one line, which names the remedy, if an option was given that files of a kind
+// (kWithStacks or kOfMlmon) have no use for.  `file` is one of that kind.
+absl::Status CheckInputs(const Options& options, unsigned kind, const std::string& file);
 
 }  // namespace allomon::views
 

@@ -23,7 +23,7 @@ class FunctionsView {
                                [this](const Row& row) { return Value(row.total) == 0; }),
                 rows_.end());
     Sort();
-    if (scene.options->format == Format::kTable && scene.options->sort == SortKey::kSelf) {
+    if (scene.options->format == Format::kTable && scene.options->sort.value_or(SortKey::kSelf) == SortKey::kSelf) {
       LeaveOutCallers();
     }
   }
@@ -60,7 +60,7 @@ class FunctionsView {
   }
 
   void Sort() {
-    const SortKey key = scene_.options->sort;
+    const SortKey key = scene_.options->sort.value_or(SortKey::kSelf);
     std::sort(rows_.begin(), rows_.end(), [this, key](const Row& a, const Row& b) {
       if (key != SortKey::kName) {
         const bool by_total = key == SortKey::kTotal;

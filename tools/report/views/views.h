@@ -1,26 +1,26 @@
-// `allomon report` of heap profiles with call stacks, and `allomon diff`.  README.md is the manual.
+// Profiles with call stacks, from files to the output of a command.  README.md is the manual.
 #ifndef ALLOMON_TOOLS_REPORT_VIEWS_VIEWS_H_
 #define ALLOMON_TOOLS_REPORT_VIEWS_VIEWS_H_
 
-#include <optional>
 #include <string>
-#include <vector>
 
-#include "tools/options/command_result.h"
+#include "absl/status/statusor.h"
+#include "tools/report/table/options.h"
 #include "tools/text/terminal.h"
 
 namespace allomon::views {
 
-// Runs `allomon report` if it is about heap profiles.  No value if it is about an mlmon.out: then
-// `args` have lost the options that only heap profiles need and that an mlmon.out has as it is
-// (--metric=alloc, --view=functions, --format=json).  `args` are without the command's name.
-std::optional<CommandResult> TryReport(std::vector<std::string>* args,
-                                       const report::Terminal& terminal);
+// The view that the options choose of the sum of their files.  Fails with one line.
+absl::StatusOr<std::string> ShowSum(const Options& options, const report::Terminal& terminal);
 
-// Likewise `allomon diff`; no value if it is about two mlmon.out.  Status 0: compared; 1: a row
-// grew, and --fail-on-growth was given; 2: bad input.
-std::optional<CommandResult> TryDiff(const std::vector<std::string>& args,
-                                     const report::Terminal& terminal);
+struct ShownDifference {
+  std::string text;
+  bool grew = false;  // whether a row certainly did
+};
+
+// The difference of the two files of the options.
+absl::StatusOr<ShownDifference> ShowDifference(const Options& options,
+                                               const report::Terminal& terminal);
 
 }  // namespace allomon::views
 

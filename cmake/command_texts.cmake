@@ -1,0 +1,17 @@
+# Manual pages, and completions of bash, zsh and fish: `allomon help` writes them.
+set(texts "${CMAKE_CURRENT_BINARY_DIR}/texts")
+find_program(ALLOMON_GZIP gzip)
+mark_as_advanced(ALLOMON_GZIP)
+set(writer "${PROJECT_SOURCE_DIR}/cmake/write_command_texts.cmake")
+add_custom_command(OUTPUT "${texts}/written" DEPENDS command_allomon "${writer}"
+  COMMAND "${CMAKE_COMMAND}" "-DALLOMON=$<TARGET_FILE:command_allomon>" "-DGZIP=${ALLOMON_GZIP}"
+    "-DFOLDER=${texts}" -P "${writer}" VERBATIM)
+add_custom_target(allomon_texts ALL DEPENDS "${texts}/written")
+
+install(DIRECTORY "${texts}/man1" DESTINATION "${CMAKE_INSTALL_MANDIR}")
+install(FILES "${texts}/completions/bash" RENAME allomon
+  DESTINATION "${CMAKE_INSTALL_DATADIR}/bash-completion/completions")
+install(FILES "${texts}/completions/zsh" RENAME _allomon
+  DESTINATION "${CMAKE_INSTALL_DATADIR}/zsh/vendor-completions")
+install(FILES "${texts}/completions/fish" RENAME allomon.fish
+  DESTINATION "${CMAKE_INSTALL_DATADIR}/fish/vendor_completions.d")

@@ -1,0 +1,77 @@
+// Options of all commands that read heap profiles, each with one meaning everywhere.  Options is
+// the type of a command's options.
+#ifndef ALLOMON_TOOLS_LOAD_PROFILE_OPTIONS_H_
+#define ALLOMON_TOOLS_LOAD_PROFILE_OPTIONS_H_
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "tools/heap/heap_profile.h"
+#include "tools/heap/labels.h"
+#include "tools/options/choices.h"
+#include "tools/options/command_line.h"
+#include "tools/options/values.h"
+
+namespace allomon::load {
+
+inline constexpr options::Choice<heap::Metric> kMetrics[] = {
+    {"alloc", heap::Metric::kAllocated},   {"live", heap::Metric::kLive},
+    {"peak", heap::Metric::kPeak},         {"temporary", heap::Metric::kTemporary},
+    {"promoted", heap::Metric::kPromoted}, {"died-young", heap::Metric::kDiedYoung}};
+
+inline absl::Status ParseDebugDir(const std::string& value, std::string* folder) {
+  *folder = value;
+  if (!value.empty() && value[0] == '/') return absl::OkStatus();
+  return options::BadValue("--debug-dir", value, "a folder such as /sysroot/usr/lib/debug");
+}
+
+inline absl::Status ParseByLabel(const std::string& value, std::string* key) {
+  const auto parsed = heap::KeyOfBy(value);
+  *key = parsed.value_or("");
+  if (parsed.has_value()) return absl::OkStatus();
+  return options::BadValue("--by", value, "label:KEY, such as label:tenant");
+}
+
+inline absl::Status AddLabelMatch(const char* name, const std::string& value,
+                                  std::vector<heap::LabelMatch>* matches) {
+  heap::LabelMatch match;
+  if (!heap::ParseLabelMatch(value, &match)) {
+    return options::BadValue(name, value, "KEY=VALUE, such as tenant=acme, or KEY");
+  }
+  matches->push_back(std::move(match));
+  return absl::OkStatus();
+}
+
+template <typename Options>
+options::Option<Options> DebugDirOption(std::string Options::*folder) {
+  return {"--debug-dir", "DIR", "", "debug files are looked for there, too",
+          [folder](const std::string& value, Options* options) {
+            return ParseDebugDir(value, &(options->*folder));
+          }};
+}
+
+// --by, --focus-label and --ignore-label.
+template <typename Options>
+std::vector<options::Option<Options>> LabelOptions(
+    const char* meaning_of_by, std::string Options::*key,
+    heap::LabelSelection& (*labels)(Options* options)) {
+  return {{"--by", "label:KEY", "", meaning_of_by,
+           [key](const std::string& value, Options* options) {
+             return ParseByLabel(value, &(options->*key));
+           }},
+          {"--focus-label", "KEY=VALUE", "",
+           "only blocks with that label.  KEY alone: with any value of it",
+           [labels](const std::string& value, Options* options) {
+             return AddLabelMatch("--focus-label", value, &labels(options).focus);
+           }},
+          {"--ignore-label", "KEY=VALUE", "", "only blocks without that label",
+           [labels](const std::string& value, Options* options) {
+             return AddLabelMatch("--ignore-label", value, &labels(options).ignore);
+           }}};
+}
+
+}  // namespace allomon::load
+
+#endif  // ALLOMON_TOOLS_LOAD_PROFILE_OPTIONS_H_
