@@ -247,6 +247,9 @@ TEST_F(GateSites, FewerBytesInMoreAllocationsAreOneLine) {
   smaller.replace(smaller.find("24"), 2, "12");
   EXPECT_THAT(CompareWith(3, smaller + "," + Moved(0, 12, "Lex")).out,
               HasSubstr("  +1 allocation, -4 bytes per iteration:\n"));
+  smaller.replace(smaller.find("12"), 2, "15");
+  EXPECT_THAT(CompareWith(3, smaller + "," + Moved(0, 12, "Lex")).out,
+              HasSubstr("  +1 allocation, -1 byte per iteration:\n"));
 }
 
 TEST_F(GateSites, WhatIsNotListedIsSummedUp) {

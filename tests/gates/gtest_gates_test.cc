@@ -93,7 +93,7 @@ TEST(GtestGates, LeakNamesTheBlockThatWasNotFreed) {
     }
   });
   ASSERT_EQ(failures.size(), 1u);
-  EXPECT_THAT(failures[0], HasSubstr("1 blocks not freed, expected at most 0"));
+  EXPECT_THAT(failures[0], HasSubstr("1 block not freed, expected at most 0"));
   EXPECT_THAT(failures[0], HasSubstr("24 bytes"));
   EXPECT_THAT(failures[0], Not(HasSubstr("Within ")));
 }
@@ -176,6 +176,20 @@ TEST(GtestGates, Matchers) {
   EXPECT_THAT(failures[0], HasSubstr("has at most 2 allocations"));
   EXPECT_THAT(failures[0], HasSubstr("3 allocations, 60 bytes, 60 at the peak"));
   EXPECT_THAT(failures[0], HasSubstr("Take "));
+}
+
+TEST(GtestGates, OneIsNotMany) {
+  const AllocationReport report = AllocationsOf([] { Take(1); });
+  const auto failures = FailuresOf([&report] {
+    EXPECT_THAT(report, AllocationsLe(0));
+    EXPECT_THAT(report, Not(AllocationsLe(1)));
+    EXPECT_THAT(report, BytesLe(0));
+  });
+  ASSERT_EQ(failures.size(), 3u);
+  EXPECT_THAT(failures[0], HasSubstr("1 allocation, expected at most 0"));
+  EXPECT_THAT(failures[0], HasSubstr("1 allocation, 1 byte, 1 at the peak, 0 blocks not freed"));
+  EXPECT_THAT(failures[1], HasSubstr("has more than 1 allocation\n"));
+  EXPECT_THAT(failures[2], HasSubstr("1 byte allocated, expected at most 0"));
 }
 
 // checks inv.gates.exact: a report with an error passes no gate.

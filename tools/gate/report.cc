@@ -70,7 +70,7 @@ std::string Signed(double value) { return (value < 0 ? "-" : "+") + Number(std::
 // Returns "+1 allocation, +8 bytes".
 std::string Amounts(double allocations, double bytes) {
   return Signed(allocations) + (std::abs(allocations) == 1 ? " allocation, " : " allocations, ") +
-         Signed(bytes) + " bytes";
+         Signed(bytes) + (std::abs(bytes) == 1 ? " byte" : " bytes");
 }
 
 std::string Frames(const Site& site) {

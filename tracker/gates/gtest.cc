@@ -7,16 +7,21 @@
 namespace allomon {
 namespace {
 
-const char* NameOf(AllocationQuantity quantity) {
+std::string Count(uint64_t number, const char* noun) {
+  return std::to_string(number) + " " + noun + (number == 1 ? "" : "s");
+}
+
+// "1 allocation", "2 blocks not freed".
+std::string Counted(uint64_t number, AllocationQuantity quantity) {
   switch (quantity) {
     case AllocationQuantity::kAllocations:
-      return "allocations";
+      return Count(number, "allocation");
     case AllocationQuantity::kBytes:
-      return "bytes allocated";
+      return Count(number, "byte") + " allocated";
     case AllocationQuantity::kPeakBytes:
-      return "bytes at the peak";
+      return Count(number, "byte") + " at the peak";
     case AllocationQuantity::kLeakedBlocks:
-      return "blocks not freed";
+      return Count(number, "block") + " not freed";
   }
   return "";
 }
@@ -27,9 +32,8 @@ bool Exceeds(const AllocationReport& report, AllocationLimit limit) {
 
 std::string Explain(const AllocationReport& report, AllocationLimit limit) {
   if (!report.error.empty()) return "not counted: " + report.error;
-  return std::to_string(report.Of(limit.quantity)) + " " + NameOf(limit.quantity) +
-         ", expected at most " + std::to_string(limit.value) + "\n" +
-         report.DescribeSites(limit.quantity);
+  return Counted(report.Of(limit.quantity), limit.quantity) + ", expected at most " +
+         std::to_string(limit.value) + "\n" + report.DescribeSites(limit.quantity);
 }
 
 class LimitMatcher : public testing::MatcherInterface<const AllocationReport&> {
@@ -44,10 +48,10 @@ class LimitMatcher : public testing::MatcherInterface<const AllocationReport&> {
     return matches;
   }
   void DescribeTo(std::ostream* out) const override {
-    *out << "has at most " << limit_.value << " " << NameOf(limit_.quantity);
+    *out << "has at most " << Counted(limit_.value, limit_.quantity);
   }
   void DescribeNegationTo(std::ostream* out) const override {
-    *out << "has more than " << limit_.value << " " << NameOf(limit_.quantity);
+    *out << "has more than " << Counted(limit_.value, limit_.quantity);
   }
 
  private:
@@ -75,8 +79,9 @@ testing::Matcher<const AllocationReport&> HasNoLeaks() {
 
 void PrintTo(const AllocationReport& report, std::ostream* out) {
   if (!report.error.empty()) *out << report.error << "; ";
-  *out << report.allocations << " allocations, " << report.bytes << " bytes, " << report.peak_bytes
-       << " at the peak, " << report.live_blocks << " blocks not freed";
+  *out << Count(report.allocations, "allocation") << ", " << Count(report.bytes, "byte") << ", "
+       << report.peak_bytes << " at the peak, " << Count(report.live_blocks, "block")
+       << " not freed";
 }
 
 namespace internal {
