@@ -48,9 +48,9 @@ TEST(CtlOptionsTest, ARelativePathIsRefused) {
 }
 
 TEST(TopOptionsTest, OptionsOfReportsArePassedOn) {
-  const auto options = ParseTopOptions({"7", "--metric=peak", "--top", "3"});
-  ASSERT_TRUE(options.ok());
-  EXPECT_EQ(options->report, (std::vector<std::string>{"--metric=peak", "--top=3"}));
+  const auto options = ParseTopOptions({"7", "--metric=peak", "--top", "3", "--width=60"});
+  ASSERT_TRUE(options.ok()) << options.status();
+  EXPECT_EQ(options->report, (std::vector<std::string>{"--metric=peak", "--top=3", "--width=60"}));
 }
 
 }  // namespace

@@ -237,8 +237,8 @@ const options::Command<TopOptions>& TopCommand() {
           "how often.", SetTopTimes},
          {"--all-children", kAllChildren, &TopOptions::all_children}}},
        {"As of allomon report",
-        {OfReport("--metric"), OfReport("--view"), OfReport("--top"), OfReport("--focus"),
-         OfReport("--ignore")}}},
+        {OfReport("--metric"), OfReport("--view"), OfReport("--top"), OfReport("--width"),
+         OfReport("--focus"), OfReport("--ignore")}}},
       AddTopWord, CheckTop);
   return command;
 }
