@@ -43,7 +43,7 @@ class ExportCommandTest : public ::testing::Test {
   }
 
   static CommandResult Run(const std::vector<std::string>& args) {
-    return RunExport(args, Charset::kUtf8);
+    return RunExport(args, report::Terminal());
   }
 
   static std::string Out(const std::vector<std::string>& args) {
@@ -79,6 +79,24 @@ TEST_F(ExportCommandTest, LiveIsWrittenUnlessAnotherMetricIsAskedFor) {
   EXPECT_NE(Out({"--format=collapsed", "--metric=alloc", "a.pb.gz"}), live);
   Out({"--format=collapsed", "--output=out", "a.pb.gz"});
   EXPECT_EQ(Read("out"), live);
+}
+
+TEST_F(ExportCommandTest, ATerminalGetsTextAlone) {
+  report::Terminal terminal;
+  terminal.is_terminal = true;
+  const CommandResult refused = RunExport({"--format=pprof", "a.pb.gz"}, terminal);
+  EXPECT_EQ(refused.status, 2);
+  EXPECT_EQ(refused.out, "");
+  EXPECT_EQ(refused.err,
+            "allomon export: --format=pprof is no text, and standard output is a terminal: name a "
+            "file with -o, or write into a pipe\n");
+  EXPECT_EQ(RunExport({"--format=collapsed", "a.pb.gz"}, terminal).status, 0);
+  EXPECT_EQ(RunExport({"--format=pprof", "-o", "b.pb.gz", "a.pb.gz"}, terminal).status, 0);
+  for (const ExportFormat& format : ExportFormats()) {
+    if (std::string(format.name) == "mlmon") continue;  // two files
+    const std::string bytes = Out({std::string("--format=") + format.name, "a.pb.gz"});
+    EXPECT_EQ(bytes.find('\0') == std::string::npos, format.is_text) << format.name;
+  }
 }
 
 TEST_F(ExportCommandTest, SeveralAddUp) {

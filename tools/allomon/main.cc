@@ -34,7 +34,7 @@ allomon::CommandResult RunDiff(const Arguments& args) {
 }
 
 allomon::CommandResult RunExport(const Arguments& args) {
-  return allomon::interchange::RunExport(args, allomon::report::ThisTerminal().charset);
+  return allomon::interchange::RunExport(args, allomon::report::ThisTerminal());
 }
 
 allomon::CommandResult RunHeap(const Arguments& args) {

@@ -34,7 +34,7 @@ absl::StatusOr<OutputFiles> Export(const ExportFormat& format, const heap::HeapP
 
 const std::vector<ExportFormat>& ExportFormats() {
   static const auto* const formats = new std::vector<ExportFormat>{
-      {"pprof", "go tool pprof, and allomon itself", "pb.gz", ToPprof},
+      {"pprof", "go tool pprof, and allomon itself", "pb.gz", ToPprof, false},
       {"collapsed", "flamegraph.pl and its kin: a line per stack", "folded", ToCollapsed},
       {"speedscope", "speedscope", "speedscope.json", ToSpeedscope},
       {"callgrind", "callgrind_annotate, KCachegrind", "callgrind", ToCallgrind},

@@ -23,6 +23,7 @@ struct ExportFormat {
   const char* summary;    // programs that read the format
   const char* extension;  // of the format's files
   ExportFunction run;
+  bool is_text = true;
 };
 
 const std::vector<ExportFormat>& ExportFormats();

@@ -96,8 +96,8 @@ absl::StatusOr<std::string> Run(const ExportOptions& options) {
 
 const options::CommandText& ExportText() { return ExportCommand().Text(); }
 
-CommandResult RunExport(const std::vector<std::string>& args, Charset charset) {
-  const auto bad = [charset](const absl::Status& status) {
+CommandResult RunExport(const std::vector<std::string>& args, const report::Terminal& terminal) {
+  const auto bad = [charset = terminal.charset](const absl::Status& status) {
     return CommandResult{
         2, "", "allomon export: " + Printable(std::string(status.message()), charset) + "\n"};
   };
@@ -105,6 +105,11 @@ CommandResult RunExport(const std::vector<std::string>& args, Charset charset) {
   if (!options.ok()) return bad(options.status());
   const auto answer = options::AnswerTo(*options, ExportCommand().Text());
   if (answer.has_value()) return *answer;
+  if (options->output == "-" && terminal.is_terminal && !options->format->is_text) {
+    return bad(Bad(std::string("--format=") + options->format->name +
+                   " is no text, and standard output is a terminal: name a file with -o, or "
+                   "write into a pipe"));
+  }
   auto out = Run(*options);
   if (!out.ok()) return bad(out.status());
   return {0, *std::move(out), ""};

@@ -7,7 +7,7 @@
 
 #include "tools/options/command_result.h"
 #include "tools/options/command_text.h"
-#include "tools/text/plain_text.h"
+#include "tools/text/terminal.h"
 
 namespace allomon::interchange {
 
@@ -16,7 +16,7 @@ const options::CommandText& ExportText();
 // `args` does not include the command's name.  The status is 0 if the profile was written, 2 on bad
 // input, with one line in `err`.  Reads the profile and writes files.  `out` has the text for
 // standard output.
-CommandResult RunExport(const std::vector<std::string>& args, Charset charset);
+CommandResult RunExport(const std::vector<std::string>& args, const report::Terminal& terminal);
 
 }  // namespace allomon::interchange
 
