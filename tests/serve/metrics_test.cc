@@ -74,6 +74,16 @@ TEST(PrometheusTextTest, NumbersReadAsWhatTheyWere) {
   EXPECT_EQ(PrometheusNumber(1e300 * 1e300), "+Inf");
 }
 
+TEST(MetricsTest, BlocksAreWholeNumbers) {
+  Process process = ProcessOf({""});
+  process.record.allocated.blocks = 1234.56;
+  process.record.live.blocks = 0.4;
+  const std::string text = TextOf(process);
+  const std::string labels = "{pid=\"7\",program=\"host\",recording=\"x.rec\"}";
+  EXPECT_NE(text.find("allomon_allocated_blocks_total" + labels + " 1235\n"), std::string::npos);
+  EXPECT_NE(text.find("allomon_live_blocks" + labels + " 0\n"), std::string::npos);
+}
+
 TEST(MetricsTest, SumsOfALabelAreThoseOfTheProcess) {
   const ProcessFigures figures = FiguresOf(
       ProcessOf({LabelsOf({"tenant", "acme"}), LabelsOf({"tenant", "zeta"}), "",

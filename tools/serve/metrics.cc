@@ -1,5 +1,6 @@
 #include "tools/serve/metrics.h"
 
+#include <cmath>
 #include <utility>
 
 #include "tracker/formats/version.h"
@@ -20,11 +21,11 @@ constexpr ProcessMetric kOfProcesses[] = {
      [](const ProcessFigures& process) { return process.sums.allocated_bytes; }},
     {"allomon_allocated_blocks_total", "counter",
      "Blocks allocated since the recording began, as estimated from samples.",
-     [](const ProcessFigures& process) { return process.sums.allocated_blocks; }},
+     [](const ProcessFigures& process) { return std::round(process.sums.allocated_blocks); }},
     {"allomon_live_bytes", "gauge", "Bytes of blocks that have not been freed.",
      [](const ProcessFigures& process) { return process.sums.live_bytes; }},
     {"allomon_live_blocks", "gauge", "Blocks that have not been freed.",
-     [](const ProcessFigures& process) { return process.sums.live_blocks; }},
+     [](const ProcessFigures& process) { return std::round(process.sums.live_blocks); }},
     {"allomon_peak_bytes", "gauge", "Bytes that were live when most were.",
      [](const ProcessFigures& process) { return process.sums.peak_bytes; }},
     {"allomon_samples_total", "counter", "Blocks that were sampled.",
