@@ -208,6 +208,9 @@ class ControlTest(unittest.TestCase):
         end()
         self.assertEqual(top.returncode, 0, top.stderr)
         self.assertEqual(top.stdout.count("sampled about every"), 2, top.stdout)
+        # Neither the heading nor what is suggested names a folder of /proc.
+        self.assertIn(RECORDING % server.pid, top.stdout)
+        self.assertNotIn("/proc/", top.stdout)
         self.assertIn("idle", self.allomon("ctl", server.pid, "status").stdout)
 
     def test_a_thread_with_the_smallest_stack_carries_it_out(self):

@@ -8,6 +8,7 @@
 
 #include "tests/views/hand_made.h"
 #include "tests/views/server_profile.h"
+#include "tools/report/table/headline.h"
 #include "tools/text/utf8.h"
 
 namespace allomon::views {
@@ -46,6 +47,15 @@ int Widest(const std::string& text) {
     at = end + 1;
   }
   return widest;
+}
+
+TEST(ViewsTest, AFileOfARunningProcessHasTheNameThatItHasThere) {
+  const heap::HeapProfile& profile = Server().profile;
+  const auto title = [&profile](const std::string& file) { return TitleOf(profile, {file}); };
+  EXPECT_THAT(title("/proc/17/root/dev/shm/x.rec"), StartsWith("/dev/shm/x.rec: server"));
+  EXPECT_THAT(title("/proc/17/rootless/x"), StartsWith("/proc/17/rootless/x: "));
+  EXPECT_THAT(title("/proc/root/x"), StartsWith("/proc/root/x: "));
+  EXPECT_THAT(title("/proc/17"), StartsWith("/proc/17: "));
 }
 
 TEST(ViewsTest, FunctionsOfTheServer) {

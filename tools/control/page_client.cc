@@ -25,6 +25,12 @@ std::string RootOf(const ProcessFacts& process) {
   return "/proc/" + std::to_string(process.pid) + "/root";
 }
 
+bool IsSameFile(const std::string& a, const std::string& b) {
+  struct stat of_a, of_b;
+  return stat(a.c_str(), &of_a) == 0 && stat(b.c_str(), &of_b) == 0 && of_a.st_dev == of_b.st_dev &&
+         of_a.st_ino == of_b.st_ino;
+}
+
 // Opens the page's file.  Returns -1 on failure.
 int OpenPage(const ProcessFacts& process) {
   for (const char* const folder : kFolders) {
@@ -169,7 +175,8 @@ absl::StatusOr<uint64_t> PageClient::Send(const Order& order) {
 }
 
 std::string PageClient::PathFromHere(const std::string& path) const {
-  return RootOf(process_) + path;
+  const std::string from_here = RootOf(process_) + path;
+  return IsSameFile(from_here, path) ? path : from_here;
 }
 
 std::vector<std::unique_ptr<PageClient>> PagesOfDescendants(uint32_t pid) {

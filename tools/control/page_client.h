@@ -58,7 +58,8 @@ class PageClient {
   // Returns the number of the request.  The process answers when it looks for requests next.
   absl::StatusOr<uint64_t> Send(const Order& order);
 
-  // Returns the path by which this process opens a file that the other process names `path`.
+  // The path by which this process opens a file that the other one names so: the same path, unless
+  // the other process has other folders.
   std::string PathFromHere(const std::string& path) const;
 
  private:

@@ -2,6 +2,7 @@
 
 #include <cmath>
 #include <cstdio>
+#include <string_view>
 
 #include "tools/heap/missing.h"
 #include "tools/report/table/cells.h"
@@ -11,6 +12,17 @@ namespace {
 
 using heap::HeapProfile;
 using heap::Metric;
+
+// The file of a process that runs is opened below /proc/PID/root; people know it by the name that
+// it has there.
+std::string NameOfFile(const std::string& path) {
+  constexpr std::string_view kProc = "/proc/", kRoot = "/root/";
+  if (path.compare(0, kProc.size(), kProc) != 0) return path;
+  const size_t end = path.find_first_not_of("0123456789", kProc.size());
+  const bool is_below_root =
+      end != std::string::npos && end > kProc.size() && path.compare(end, kRoot.size(), kRoot) == 0;
+  return is_below_root ? path.substr(end + kRoot.size() - 1) : path;
+}
 
 std::string BaseName(const std::string& path) { return path.substr(path.rfind('/') + 1); }
 
@@ -114,7 +126,7 @@ WordsError WordsErrorOf(const HeapProfile& profile) {
 }
 
 std::string TitleOf(const HeapProfile& profile, const std::vector<std::string>& files) {
-  std::string title = files.empty() ? "profile" : files.front();
+  std::string title = files.empty() ? "profile" : NameOfFile(files.front());
   if (files.size() > 1) title += " and " + MoreText(files.size() - 1, "file");
   std::string about = BaseName(profile.program);
   if (profile.pid != 0 && files.size() == 1) about += " (pid " + std::to_string(profile.pid) + ")";
