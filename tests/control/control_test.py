@@ -408,6 +408,39 @@ class ControlTest(unittest.TestCase):
 
     # ---- bad input
 
+    def test_a_server_that_nobody_has_waited_for_has_ended(self):
+        server = self.start()
+        self.ask(server, "start", "--exact")
+        server.do("l 2")
+        server.process.send_signal(signal.SIGKILL)
+        # Leaves the zombie to Popen.
+        os.waitid(os.P_PID, server.pid, os.WEXITED | os.WNOWAIT)
+        with open(f"/proc/{server.pid}/status", encoding="utf-8") as file:
+            self.assertIn("(zombie)", file.read())
+        line = f"{RECORDING % server.pid} of process {server.pid}, which has ended"
+        self.assertIn(line, self.allomon("list").stdout)
+        saved = self.allomon("save", server.pid, "-o", "dead.pb.gz")
+        self.assertEqual(saved.returncode, 0, saved.stderr)
+
+    def test_a_server_whose_first_thread_has_ended_runs(self):
+        code = ("import ctypes, threading, time\n"
+                "threading.Thread(target=time.sleep, args=[600]).start()\n"
+                "ctypes.CDLL(None).syscall(60, 0)\n")  # exit, of this thread alone
+        process = subprocess.Popen(["python3", "-c", code])
+        self.addCleanup(process.wait)
+        self.addCleanup(process.kill)
+        state = f"/proc/{process.pid}/status"
+        while True:
+            with open(state, encoding="utf-8") as file:
+                if "(zombie)" in file.read():
+                    break
+            time.sleep(0.01)
+        recording = RECORDING % process.pid
+        self.pids.append(process.pid)
+        with open(recording, "w", encoding="utf-8"):
+            pass
+        self.assertNotIn(recording, self.allomon("list").stdout)
+
     def test_processes_that_cannot_be_asked(self):
         gone = self.allomon("ctl", 4194304, "start")
         self.assertEqual(gone.returncode, 2)

@@ -53,7 +53,8 @@ class Processes {
  public:
   Processes() {
     for (const uint32_t pid : AllProcesses()) {
-      if (const auto facts = FactsOf(pid)) all_.push_back(*facts);
+      const auto facts = FactsOf(pid);
+      if (facts.has_value() && !facts->has_ended) all_.push_back(*facts);
     }
   }
 

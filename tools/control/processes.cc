@@ -86,6 +86,8 @@ std::optional<ProcessFacts> FactsOf(uint32_t pid) {
   facts.pid_namespace = InodeOf(FolderOf(pid) + "/ns/pid");
   facts.parent_pid = FirstNumber(field("PPid"));
   facts.user = folder.st_uid;
+  // The state is that of the first thread, which may have ended before the others.
+  facts.has_ended = field("State").compare(0, 1, "Z") == 0 && FirstNumber(field("Threads")) <= 1;
   facts.has_filter = field("Seccomp") == "2";
   facts.started_at_nanos = StartOf(pid);
   facts.name = field("Name");

@@ -17,6 +17,7 @@ struct ProcessFacts {
   uint64_t pid_namespace = 0;  // control_names.h; 0: this user may not read it
   uint32_t parent_pid = 0;
   uint32_t user = 0;
+  bool has_ended = false;         // a zombie, which its parent has not waited for
   bool has_filter = false;        // a seccomp filter, which may forbid opening a file
   uint64_t started_at_nanos = 0;  // CLOCK_BOOTTIME
   std::string name;
