@@ -15,6 +15,7 @@
 namespace allomon::views {
 namespace {
 
+using heap::Metric;
 using ::testing::HasSubstr;
 using ::testing::Not;
 using Object = nlohmann::json;
@@ -149,6 +150,40 @@ TEST(DiffTest, JsonHasPValuesAndIntervals) {
   EXPECT_GT(row["difference_low"], 0);
   EXPECT_LT(row["difference_low"], row["difference"]);
   EXPECT_GT(row["difference_high"], row["difference"]);
+}
+
+// What is live is as before; twice as much was allocated on the way.
+TEST(DiffTest, AnotherMetricThatSurelyChangedIsSaid) {
+  HandMade before, after;
+  before.Add({"churn"}, 1e5, 1000, 100);
+  after.Add({"churn"}, 1e5, 2000, 100);
+  const auto text = [&](const std::vector<std::string>& args) {
+    const auto options = ParseOptions(args, Command::kDiff);
+    return Text(*DifferenceOf(before.profile, after.profile, *options, Space()));
+  };
+  const char* const kOther = "bytes allocated: +95.4 MiB";
+  const char* const kWhere = "which is no chance: --metric=alloc shows where\n";
+  EXPECT_THAT(text({"a", "b"}), HasSubstr("0 rows of 1 changed"));
+  EXPECT_THAT(text({"a", "b"}), HasSubstr(kOther));
+  EXPECT_THAT(text({"a", "b"}), HasSubstr(kWhere));
+  EXPECT_THAT(text({"--metric=live", "a", "b"}), Not(HasSubstr(kOther)));
+  EXPECT_THAT(text({"--ignore=churn", "a", "b"}), Not(HasSubstr(kOther)));
+}
+
+// A hundredth of a run, and what chance does, are not worth a line.
+TEST(DiffTest, OtherMetricsThatMayBeAsBeforeAreNotSaid) {
+  for (uint64_t i = 0; i < 20; ++i) {
+    heap::HeapProfile before = SampledRun(500 + i), after = SampledRun(600 + i);
+    for (heap::HeapProfile* profile : {&before, &after}) {
+      for (heap::Sample& sample : profile->samples) {
+        sample.amounts[static_cast<size_t>(Metric::kLive)] = {1, 1e6};
+      }
+    }
+    const auto options = ParseOptions({"a", "b"}, Command::kDiff);
+    const std::string text = Text(*DifferenceOf(before, after, *options, Space()));
+    EXPECT_THAT(text, HasSubstr("bytes live"));
+    EXPECT_THAT(text, Not(HasSubstr("no chance"))) << i;
+  }
 }
 
 TEST(DiffTest, EmptyProfilesAreCompared) {

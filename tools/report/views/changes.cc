@@ -33,6 +33,7 @@ class Builder {
       values_.push_back(SumsOf(stack));
       changes_.whole.Add(values_.back());
     }
+    if (!options.metric.has_value()) AddOthers(before, after);
   }
 
   Changes Build(View view) {
@@ -52,10 +53,43 @@ class Builder {
   }
 
   ChangeSums SumsOf(const heap::Stack& stack) const {
+    return SumsOf(stack, measure_.metric, changes_.comparison);
+  }
+  ChangeSums SumsOf(const heap::Stack& stack, heap::Metric metric,
+                    const heap::Comparison& comparison) const {
     const heap::Sample& sample = changes_.joined.samples[stack.sample];
-    const heap::Amount& amount = sample[measure_.metric];
-    return stack.sample < before_samples_ ? heap::BeforeOf(amount, sample, changes_.comparison)
-                                          : heap::AfterOf(amount, sample, changes_.comparison);
+    const heap::Amount& amount = sample[metric];
+    return stack.sample < before_samples_ ? heap::BeforeOf(amount, sample, comparison)
+                                          : heap::AfterOf(amount, sample, comparison);
+  }
+
+  // Churn, for one, changes what was allocated and nothing of what is live.
+  void AddOthers(const heap::HeapProfile& before, const heap::HeapProfile& after) {
+    std::vector<double> p_values, least;
+    std::vector<OtherChange> others;
+    for (const heap::Metric metric :
+         {heap::Metric::kAllocated, heap::Metric::kPeak, heap::Metric::kLive}) {
+      if (metric == measure_.metric || !Has(before, metric) || !Has(after, metric)) continue;
+      heap::Comparison comparison;
+      comparison.before = heap::SamplingOf(before, metric);
+      comparison.after = heap::SamplingOf(after, metric);
+      comparison.blocks = measure_.blocks;
+      if (!comparison.IsTestable()) continue;
+      OtherChange& other = others.emplace_back();
+      other.metric = metric;
+      for (const heap::Stack& stack : changes_.stacks.stacks) {
+        other.sums.Add(SumsOf(stack, metric, comparison));
+      }
+      p_values.push_back(heap::PValue(other.sums, measure_.blocks));
+      least.push_back(heap::LeastPValue(other.sums));
+    }
+    const std::vector<bool> marked = heap::MarkedRows(p_values, least, kFalseAlarms);
+    for (size_t i = 0; i < others.size(); ++i) {
+      const double size = std::max(Value(others[i].sums.before), Value(others[i].sums.after));
+      const double difference = heap::Difference(others[i].sums, measure_.blocks);
+      const bool is_large = std::fabs(difference) >= kLeastChange * size;
+      if (marked[i] && is_large && difference != 0) changes_.others.push_back(others[i]);
+    }
   }
 
   void Add(uint32_t frame, uint32_t node, const ChangeSums& sums) {

@@ -36,6 +36,12 @@ struct Change {
   bool IsMarked() const;
 };
 
+// The sum of all stacks in a metric that is not shown.
+struct OtherChange {
+  heap::Metric metric = heap::Metric::kAllocated;
+  heap::ChangeSums sums;
+};
+
 struct Changes {
   heap::HeapProfile joined;  // the samples of both profiles
   heap::Stacks stacks;
@@ -43,6 +49,7 @@ struct Changes {
   heap::ChangeSums whole;
   heap::Tree<heap::ChangeSums> tree;  // for the views tree and callers
   std::vector<Change> rows;           // marked rows first; then by size
+  std::vector<OtherChange> others;    // those that are no chance, if no metric was chosen
 };
 
 // Compares two profiles.  Functions are the same if their name and the last part of their file are.

@@ -96,15 +96,14 @@ class DiffView {
                       [](const Change& change) { return change.IsMarked(); }));
   }
 
-  std::string Summary() const {
-    const heap::ChangeSums& whole = changes_.whole;
+  std::string Summary(Metric metric, const heap::ChangeSums& whole, bool has_range) const {
     const double difference = heap::Difference(whole, measure_.blocks);
     const std::string range =
-        HasTests()
+        has_range
             ? DifferenceRange(heap::DifferenceInterval(whole, measure_.blocks), measure_.blocks)
             : "";
-    return std::string(measure_.blocks ? "blocks " : "bytes ") + MetricPhrase(measure_.metric) +
-           ": " + SignedAmountText(difference, measure_.blocks) +
+    return std::string(measure_.blocks ? "blocks " : "bytes ") + MetricPhrase(metric) + ": " +
+           SignedAmountText(difference, measure_.blocks) +
            (range.empty() ? "" : " (" + range + ")");
   }
 
@@ -129,8 +128,14 @@ class DiffView {
     report->head.push_back({"        " + TotalsText(before_), Paint::kDim});
     report->head.push_back({"after   " + TitleOf(after_, {options_.files[1]}), Paint::kBold});
     report->head.push_back({"        " + TotalsText(after_), Paint::kDim});
-    report->head.push_back({Summary(), Paint::kBold});
+    report->head.push_back({Summary(measure_.metric, changes_.whole, HasTests()), Paint::kBold});
     report->head.push_back({Judgement(), Paint::kPlain});
+    for (const OtherChange& other : changes_.others) {
+      report->head.push_back({Summary(other.metric, other.sums, true) +
+                                  ", which is no chance: --metric=" + MetricName(other.metric) +
+                                  " shows where",
+                              Paint::kWarm});
+    }
     for (const HeapProfile* profile : {&before_, &after_}) {
       for (const std::string& note : profile->notes) report->notes.push_back(note);
       const std::string missing = heap::MissingText(profile->missing);

@@ -23,7 +23,8 @@ class FunctionsView {
                                [this](const Row& row) { return Value(row.total) == 0; }),
                 rows_.end());
     Sort();
-    if (scene.options->format == Format::kTable && scene.options->sort.value_or(SortKey::kSelf) == SortKey::kSelf) {
+    if (scene.options->format == Format::kTable &&
+        scene.options->sort.value_or(SortKey::kSelf) == SortKey::kSelf) {
       LeaveOutCallers();
     }
   }
