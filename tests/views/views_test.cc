@@ -183,6 +183,16 @@ TEST(ViewsTest, ThreadsOfOneNameAreOneRow) {
   EXPECT_THAT(text, HasSubstr("300,000,000  +1.0%"));
 }
 
+TEST(ViewsTest, ThreadsHaveAColumnOfTheMetricOrItIsSaid) {
+  heap::HeapProfile profile = Server().profile;
+  for (heap::Sample& sample : profile.samples) sample.thread = 0;
+  EXPECT_THAT(Shown(profile, {"--view=threads", "--metric=peak"}), HasSubstr("  peak  "));
+  for (heap::Sample& sample : profile.samples) sample.thread = heap::kNone;
+  EXPECT_THAT(Failure(profile, {"--view=threads", "--metric=peak"}),
+              HasSubstr("none of what was live at the peak: choose --metric=alloc or live"));
+  EXPECT_THAT(Shown(profile, {"--view=threads", "--metric=alloc"}), Not(HasSubstr("note: ")));
+}
+
 TEST(ViewsTest, LifetimesHaveMedians) {
   const std::string text = Shown(Server().profile, {"--view=lifetimes"});
   EXPECT_THAT(FirstRow(text, "function"), HasSubstr("46 us     100.0%       0.0%"));

@@ -49,6 +49,11 @@ class ThreadsView {
 
   bool empty() const { return rows_.empty(); }
 
+  // Totals of threads are of what they allocated, and of what of it is live.
+  bool Lacks(heap::Metric metric) const {
+    return !by_samples_ && metric != heap::Metric::kAllocated && metric != heap::Metric::kLive;
+  }
+
   Table Make() const {
     Table table;
     table.key = "threads";
@@ -163,6 +168,17 @@ absl::Status AddThreads(const Scene& scene, Report* report) {
   if (view.empty()) {
     return absl::InvalidArgumentError(
         "no threads are known: a recording has them (allomon run -- PROGRAM)");
+  }
+  const heap::Metric metric = scene.measure.metric;
+  if (view.Lacks(metric)) {
+    const std::string lack =
+        "samples do not say which thread made them, and threads have totals "
+        "of what they allocated and of what is live, and none of what was " +
+        std::string(MetricPhrase(metric));
+    if (scene.options->metric.has_value()) {
+      return absl::InvalidArgumentError(lack + ": choose --metric=alloc or live");
+    }
+    report->notes.push_back(lack);
   }
   report->tables.push_back(view.Make());
   return absl::OkStatus();
