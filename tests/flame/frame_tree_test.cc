@@ -111,6 +111,32 @@ TEST(FrameTreeTest, ProfilesOfOneSideAddUpAndSidesStayApart) {
             (std::map<std::string, double>{{"main;f", 24}, {"other", 8}}));
 }
 
+// The program and its folder have another name for each version.
+TEST(FrameTreeTest, FunctionsOfTwoBuildsAreTheSameByNameAndFile) {
+  const auto build = [](const std::string& version) {
+    ProfileMaker maker(1);
+    maker.Add({{"main", "/src-" + version + "/a.cc", 1}, {"f", "/src-" + version + "/b.cc", 7}}, 8,
+              Allocated(1, 8));
+    heap::HeapProfile profile = maker.profile();
+    profile.mappings.assign(1, heap::Mapping());
+    profile.mappings[0].path = "/opt/app-" + version;
+    for (heap::Location& location : profile.locations) location.mapping = 0;
+    return profile;
+  };
+  FrameTree tree({Metric::kAllocated}, FrameTree::Builds::kTwo);
+  tree.Add(build("1.0"), kShown);
+  tree.Add(build("2.0"), kBefore);
+  EXPECT_EQ(tree.functions().size(), 2u);
+  EXPECT_EQ(tree.nodes().size(), 3u);
+  ASSERT_EQ(tree.leaves().size(), 1u);
+  EXPECT_EQ(tree.functions()[0].module, "app-1.0");
+  // In one build functions of two modules are two.
+  FrameTree one({Metric::kAllocated});
+  one.Add(build("1.0"), kShown);
+  one.Add(build("2.0"), kShown);
+  EXPECT_EQ(one.leaves().size(), 2u);
+}
+
 TEST(FrameTreeTest, VariancesOfSizesAddUpInOneNode) {
   const heap::HeapProfile profile = ServerProfile({});
   heap::Estimate expected, found;

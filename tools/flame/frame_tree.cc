@@ -39,7 +39,8 @@ std::string_view LastPart(std::string_view path) {
   return slash == std::string_view::npos ? path : path.substr(slash + 1);
 }
 
-FrameTree::FrameTree(std::vector<heap::Metric> metrics) : metrics_(std::move(metrics)), nodes_(1) {}
+FrameTree::FrameTree(std::vector<heap::Metric> metrics, Builds builds)
+    : builds_(builds), metrics_(std::move(metrics)), nodes_(1) {}
 
 bool FrameTree::Add(const heap::HeapProfile& profile, Side side) {
   const std::vector<Steps> steps = StepsOfLocations(profile);
@@ -90,9 +91,15 @@ FrameTree::Steps FrameTree::StepsOf(const heap::Location& location,
   return steps;
 }
 
-uint32_t FrameTree::FunctionOf(FrameFunction function) {
+std::string FrameTree::KeyOf(const FrameFunction& function) const {
   std::string key = function.name;
-  key.append(1, '\0').append(function.file).append(1, '\0').append(function.module);
+  key.append(1, '\0');
+  if (builds_ == Builds::kTwo) return key.append(LastPart(function.file));
+  return key.append(function.file).append(1, '\0').append(function.module);
+}
+
+uint32_t FrameTree::FunctionOf(FrameFunction function) {
+  std::string key = KeyOf(function);
   const auto number = static_cast<uint32_t>(functions_.size());
   const auto [found, is_new] = function_numbers_.emplace(std::move(key), number);
   if (is_new) functions_.push_back(std::move(function));

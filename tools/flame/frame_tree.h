@@ -53,8 +53,10 @@ struct Leaf {
 
 class FrameTree {
  public:
-  // Counts only these metrics, in this order.
-  explicit FrameTree(std::vector<heap::Metric> metrics);
+  // Counts these metrics, in this order, and no others.  Functions of two builds are the same if
+  // their names and the last parts of their files are: programs and folders have other names.
+  enum class Builds { kOne, kTwo };
+  explicit FrameTree(std::vector<heap::Metric> metrics, Builds builds = Builds::kOne);
 
   // Adds a profile.  Several profiles of a side add up, with variances by their own rates.  False
   // if the tree exceeds kMostNodes or kMostFrames; then it must not be used.
@@ -76,6 +78,7 @@ class FrameTree {
 
   std::vector<Steps> StepsOfLocations(const heap::HeapProfile& profile);
   Steps StepsOf(const heap::Location& location, const heap::HeapProfile& profile);
+  std::string KeyOf(const FrameFunction& function) const;
   uint32_t FunctionOf(FrameFunction function);
   uint32_t ChildOf(uint32_t parent, const Step& step);
   uint32_t NodeOf(const std::vector<uint32_t>& stack, const std::vector<Steps>& steps);
@@ -84,11 +87,12 @@ class FrameTree {
   void AddSample(const heap::HeapProfile& profile, const heap::Sample& sample, Side side,
                  const std::vector<Steps>& steps);
 
+  const Builds builds_;
   std::vector<heap::Metric> metrics_;
   std::vector<FrameFunction> functions_;
   std::vector<FrameNode> nodes_;
   std::vector<Leaf> leaves_;
-  std::unordered_map<std::string, uint32_t> function_numbers_;  // by name, file and module
+  std::unordered_map<std::string, uint32_t> function_numbers_;  // by KeyOf()
   std::unordered_map<uint64_t, uint32_t> children_;             // by parent and frame
   std::unordered_map<uint32_t, uint32_t> leaf_numbers_;         // by node
   size_t frames_walked_ = 0;

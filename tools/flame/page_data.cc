@@ -209,7 +209,8 @@ std::vector<Metric> CommonMetrics(const Profiles& profiles) {
 }
 
 absl::StatusOr<std::string> PageData(const Profiles& profiles, const PageChoices& choices) {
-  FrameTree tree(CommonMetrics(profiles));
+  FrameTree tree(CommonMetrics(profiles),
+                 profiles.before.empty() ? FrameTree::Builds::kOne : FrameTree::Builds::kTwo);
   absl::Status status = AddAll(profiles.shown, kShown, &tree);
   status.Update(AddAll(profiles.before, kBefore, &tree));
   if (!status.ok()) return status;
