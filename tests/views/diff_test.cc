@@ -139,6 +139,21 @@ TEST(DiffTest, TreesAndLines) {
               HasSubstr("\nf7 < main"));
 }
 
+TEST(DiffTest, NamesOfATreeLoseTheirFarthestCallersFirst) {
+  HandMade before, after;
+  const std::vector<std::string> stack = {
+      "void server::cache::Store<std::string>::Insert(std::string const&, int)",
+      "server::Handler::Serve(server::Request const&)", "server::Loop::RunOnce()", "main"};
+  before.Add(stack, 1e6, 10);
+  after.Add(stack, 1e6, 1000);
+  const Difference difference = Compared(before.profile, after.profile, {"--view=tree"});
+  EXPECT_THAT(Text(difference),
+              HasSubstr("Store<...>::Insert(...) < Handler::Serve < Loop::RunOnce < main "));
+  EXPECT_THAT(Text(difference, 140), HasSubstr("\nserver::cache::Store::Insert < Handler::Serve "));
+  EXPECT_THAT(Text(difference, 130), HasSubstr("\nserver::cache::Store<...>::Insert(...) "));
+  EXPECT_THAT(Text(difference, 70), HasSubstr("cache::Store::Insert "));
+}
+
 TEST(DiffTest, JsonHasPValuesAndIntervals) {
   const Difference difference = Compared(SampledRun(9), SampledRun(10, 1.5), {"--json"});
   const Object report = Object::parse(ToJson(difference.report));

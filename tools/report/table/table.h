@@ -29,10 +29,11 @@ struct Cell {
 struct Column {
   enum class Kind {
     kNumber,
-    kName,  // a function: shortened as a name
-    kPath,  // shortened to its end
-    kTree,  // a name after blanks, which stay
-    kCode,  // shortened to its beginning
+    kName,   // of a function: cut as such
+    kChain,  // a name and its callers, "f < g < main": the farthest are cut first
+    kPath,   // cut to its end
+    kTree,   // a name behind blanks, which stay
+    kCode,   // cut to its beginning
     kBar,
   };
   std::string key;   // for programs; empty: left out

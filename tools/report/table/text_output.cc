@@ -28,6 +28,30 @@ std::string FitTreeName(const std::string& text, int columns, Charset charset) {
          report::FitName(text.substr(BlanksOf(text)), columns - blanks, charset);
 }
 
+// Where the function's name ends in a chain.
+size_t EndOfName(const std::string& chain) {
+  return std::min({chain.find(" < "), chain.find(" > "), chain.size()});
+}
+
+// The name without arguments, and as many of its callers as there is room for.
+std::string FitChain(const std::string& chain, int columns, Charset charset) {
+  if (Columns(chain) <= columns) return chain;
+  const size_t end = EndOfName(chain);
+  const std::string name = chain.substr(0, end);
+  const std::string qualified = report::QualifiedName(name);
+  const std::string callers = chain.substr(end);
+  for (size_t kept = callers.size(); kept != 0 && kept != std::string::npos;) {
+    const std::string mark = kept == callers.size() ? "" : std::string(" ") + CutMark(charset);
+    const std::string text =
+        (qualified.empty() ? name : qualified) + callers.substr(0, kept) + mark;
+    if (Columns(text) <= columns) return text;
+    const size_t before =
+        std::max(callers.rfind(" < ", kept - 1) + 1, callers.rfind(" > ", kept - 1) + 1);
+    kept = before == 0 ? 0 : before - 1;
+  }
+  return report::FitName(name, columns, charset);
+}
+
 // Splits the text into lines of the style's width.  A word that is longer than a line loses its
 // beginning.
 std::vector<std::string> Wrapped(const std::string& text, const TextStyle& style) {
@@ -89,7 +113,10 @@ class Writer {
     }
     for (size_t i = 0; i < shown.size() && !style_.whole_names; ++i) {
       const Column::Kind kind = table.columns[shown[i]].kind;
-      if (kind == Column::Kind::kName || kind == Column::Kind::kTree) ShortenNames(i, &grid);
+      const bool is_name = kind == Column::Kind::kName || kind == Column::Kind::kTree;
+      if (is_name || kind == Column::Kind::kChain) {
+        ShortenNames(i, kind == Column::Kind::kChain, &grid);
+      }
     }
     return report::FormatGrid(std::move(grid), style_.width, style_.charset, style_.colored);
   }
@@ -103,6 +130,11 @@ class Writer {
         break;
       case Column::Kind::kName:
         grid.cut = report::FitName;
+        grid.keeps_apart = true;
+        grid.least = kLeastName;
+        break;
+      case Column::Kind::kChain:
+        grid.cut = FitChain;
         grid.keeps_apart = true;
         grid.least = kLeastName;
         break;
@@ -131,15 +163,18 @@ class Writer {
   }
 
   // Blanks before a name show its depth in a tree.
-  static void ShortenNames(size_t column, report::Grid* grid) {
-    std::vector<std::string> names;
+  static void ShortenNames(size_t column, bool is_chain, report::Grid* grid) {
+    std::vector<std::string> names, callers;
     for (const auto& row : grid->rows) {
-      names.push_back(row[column].text.substr(BlanksOf(row[column].text)));
+      const std::string& text = row[column].text;
+      const size_t end = is_chain ? EndOfName(text) : text.size();
+      names.push_back(text.substr(BlanksOf(text), end - BlanksOf(text)));
+      callers.push_back(text.substr(end));
     }
     names = report::ShortNames(names);
     for (size_t i = 0; i < names.size(); ++i) {
       std::string& text = grid->rows[i][column].text;
-      text = text.substr(0, BlanksOf(text)) + names[i];
+      text = text.substr(0, BlanksOf(text)) + names[i] + callers[i];
     }
   }
 

@@ -172,6 +172,9 @@ class DiffView {
     Table table;
     table.key = Key();
     AddNameColumns(&table);
+    if (view_ == View::kTree || view_ == View::kCallers) {
+      table.columns[0].kind = Column::Kind::kChain;
+    }
     AddAmountColumns(Style("before"), &table);
     AddAmountColumns(Style("after"), &table);
     table.columns.push_back({"difference", "change"});
