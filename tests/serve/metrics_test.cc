@@ -74,6 +74,13 @@ TEST(PrometheusTextTest, NumbersReadAsWhatTheyWere) {
   EXPECT_EQ(PrometheusNumber(1e300 * 1e300), "+Inf");
 }
 
+TEST(MetricsTest, TheProgramIsTheScript) {
+  Process process = ProcessOf({""});
+  process.program = "/usr/bin/python3.11";
+  process.command = "python3 /srv/app.py --port=1";
+  EXPECT_NE(TextOf(process).find("program=\"app.py\""), std::string::npos);
+}
+
 TEST(MetricsTest, BlocksAreWholeNumbers) {
   Process process = ProcessOf({""});
   process.record.allocated.blocks = 1234.56;

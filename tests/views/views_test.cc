@@ -49,6 +49,13 @@ int Widest(const std::string& text) {
   return widest;
 }
 
+TEST(ViewsTest, TheHeadingNamesTheScript) {
+  heap::HeapProfile profile = Server().profile;
+  profile.program = "/usr/bin/python3.11";
+  profile.command = "python3 -m gunicorn app:app";
+  EXPECT_THAT(TitleOf(profile, {"x.pb.gz"}), StartsWith("x.pb.gz: gunicorn (pid 17), "));
+}
+
 TEST(ViewsTest, AFileOfARunningProcessHasTheNameThatItHasThere) {
   const heap::HeapProfile& profile = Server().profile;
   const auto title = [&profile](const std::string& file) { return TitleOf(profile, {file}); };

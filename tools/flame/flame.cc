@@ -10,6 +10,7 @@
 #include "tools/flame/page.h"
 #include "tools/flame/page_data.h"
 #include "tools/heap/labels.h"
+#include "tools/heap/program_name.h"
 #include "tools/load/load.h"
 #include "tools/options/help.h"
 #include "tools/text/plain_text.h"
@@ -101,8 +102,9 @@ absl::StatusOr<Metric> ChooseMetric(const std::string& name, const Profiles& pro
 
 std::string TitleOf(const std::string& title, const Profiles& profiles) {
   if (!title.empty()) return title;
-  const std::string& program = profiles.shown[0].profile.program;
-  return std::string(LastPart(program.empty() ? profiles.shown[0].file : program));
+  const NamedProfile& first = profiles.shown[0];
+  const std::string name = heap::ProgramName(first.profile.program, first.profile.command);
+  return name.empty() ? std::string(LastPart(first.file)) : name;
 }
 
 std::string SizeText(size_t bytes) {

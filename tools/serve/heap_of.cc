@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "tools/heap/join.h"
+#include "tools/heap/program_name.h"
 #include "tools/load/recording/recording_profile.h"
 
 namespace allomon::serve {
@@ -104,7 +105,7 @@ absl::StatusOr<HeapProfile> WithLabels(HeapProfile profile, const Choice& choice
 
 bool Choice::Fits(const recording::Process& of) const {
   return process.empty() || process == std::to_string(of.record.pid) || process == NameOf(of) ||
-         process == CalledBy(of);
+         process == CalledBy(of) || process == heap::ProgramName(of.program, of.command);
 }
 
 absl::StatusOr<Choice> ChoiceOf(const Request& request) {

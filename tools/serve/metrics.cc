@@ -3,6 +3,7 @@
 #include <cmath>
 #include <utility>
 
+#include "tools/heap/program_name.h"
 #include "tracker/formats/version.h"
 
 namespace allomon::serve {
@@ -73,7 +74,7 @@ std::string Line(const std::string& name, const PrometheusLabels& labels, double
 
 void Metrics::Add(const std::string& recording_name, const recording::Process& process,
                   bool is_running) {
-  const std::string program = process.program.substr(process.program.rfind('/') + 1);
+  const std::string program = heap::ProgramName(process.program, process.command);
   const Key key(LabelText(recording_name), process.record.pid, LabelText(program));
   ProcessFigures figures = FiguresOf(process);
   figures.is_running = is_running;

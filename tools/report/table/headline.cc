@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "tools/heap/missing.h"
+#include "tools/heap/program_name.h"
 #include "tools/report/table/cells.h"
 
 namespace allomon::views {
@@ -23,8 +24,6 @@ std::string NameOfFile(const std::string& path) {
       end != std::string::npos && end > kProc.size() && path.compare(end, kRoot.size(), kRoot) == 0;
   return is_below_root ? path.substr(end + kRoot.size() - 1) : path;
 }
-
-std::string BaseName(const std::string& path) { return path.substr(path.rfind('/') + 1); }
 
 std::string Formatted(const char* format, double value) {
   char text[64];
@@ -128,7 +127,7 @@ WordsError WordsErrorOf(const HeapProfile& profile) {
 std::string TitleOf(const HeapProfile& profile, const std::vector<std::string>& files) {
   std::string title = files.empty() ? "profile" : NameOfFile(files.front());
   if (files.size() > 1) title += " and " + MoreText(files.size() - 1, "file");
-  std::string about = BaseName(profile.program);
+  std::string about = heap::ProgramName(profile.program, profile.command);
   if (profile.pid != 0 && files.size() == 1) about += " (pid " + std::to_string(profile.pid) + ")";
   if (profile.duration_seconds > 0) {
     about += (about.empty() ? "" : ", ") + SecondsText(profile.duration_seconds);
