@@ -15,7 +15,7 @@ const options::CommandText& ExportText();
 
 // `args` does not include the command's name.  The status is 0 if the profile was written, 2 on bad
 // input, with one line in `err`.  Reads the profile and writes files.  `out` has the text for
-// standard output.
+// standard output; binary output does not go to a terminal.
 CommandResult RunExport(const std::vector<std::string>& args, const report::Terminal& terminal);
 
 }  // namespace allomon::interchange

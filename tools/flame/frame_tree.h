@@ -53,7 +53,7 @@ struct Leaf {
 
 class FrameTree {
  public:
-  // Counts these metrics, in this order, and no others.  Functions of two builds are the same if
+  // Counts only these metrics, in this order.  Functions of two builds are the same if
   // their names and the last parts of their files are: programs and folders have other names.
   enum class Builds { kOne, kTwo };
   explicit FrameTree(std::vector<heap::Metric> metrics, Builds builds = Builds::kOne);

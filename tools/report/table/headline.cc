@@ -98,7 +98,7 @@ std::string ViewText(const Scene& scene) {
 
 // Empty for what is usual: mimalloc in the place of the C library's malloc.
 std::string AllocatorText(const HeapProfile& profile) {
-  const std::string file = BaseName(profile.malloc_file);
+  const std::string file = profile.malloc_file.substr(profile.malloc_file.rfind('/') + 1);
   if (profile.allocator == "host") {
     return "malloc is the program's own" + (file.empty() ? "" : ", of " + file);
   }

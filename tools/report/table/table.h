@@ -29,11 +29,11 @@ struct Cell {
 struct Column {
   enum class Kind {
     kNumber,
-    kName,   // of a function: cut as such
+    kName,   // a function: shortened as a name
     kChain,  // a name and its callers, "f < g < main": the farthest are cut first
-    kPath,   // cut to its end
-    kTree,   // a name behind blanks, which stay
-    kCode,   // cut to its beginning
+    kPath,   // shortened to its end
+    kTree,   // a name after blanks, which stay
+    kCode,   // shortened to its beginning
     kBar,
   };
   std::string key;   // for programs; empty: left out
