@@ -6,7 +6,7 @@ namespace shop {
 void* g_last;
 Shelves* g_shelves;
 
-// Linkers may take it out, and what lies after it moves.
+// Linkers may remove it, which moves the code after it.
 __attribute__((used, noinline)) static int Unused(int x) { return x * 3; }
 __attribute__((noinline)) int UnusedToo(int x) { return Unused(x) + (g_shelves ? 1 : 0); }
 
