@@ -66,7 +66,8 @@ target_link_libraries(allomon_auto_profile PUBLIC "${core}")
 allomon_whole(auto_profile ARCHIVES allomon_auto_profile allomon_counting allomon_show_sources)
 allomon_whole(entry_hooks LIBRARIES Allomon::auto_profile Allomon::entry_hook_linking)
 
-allomon_sources(runtime_sources runtime/*.cc runtime/internal/*/*.cc)
+allomon_sources(runtime_sources runtime/*.cc runtime/internal/*/*.cc
+  runtime/internal/*/*/*.cc)
 allomon_library(allomon_runtime ${runtime_sources})
 target_compile_options(allomon_runtime PRIVATE ${inlined_backend})
 # An executable has the backend once, for malloc and for the managed heap.
