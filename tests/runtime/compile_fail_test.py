@@ -109,7 +109,7 @@ BAD = [
 
 
 STORE = """
-#include "runtime/internal/space/window.h"
+#include "runtime/internal/collect/barrier.h"
 using namespace allomon::gc::internal;
 void Store(Slot* slot, Object* old, Object* value) { Remember(slot, old, *slot = value); }
 """
