@@ -74,7 +74,7 @@ const MadePage kPages[] = {
     {"large.html", {"large"}},
 };
 
-void AddLine(Metric metric, const std::string& function, const heap::Estimate& sum,
+void AddLine(heap::Metric metric, const std::string& function, const heap::Estimate& sum,
              std::string* text) {
   const heap::Interval interval = heap::BytesInterval(sum);
   *text += std::string(NameOf(metric)) + "\t" + function;
