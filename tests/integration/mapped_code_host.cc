@@ -1,7 +1,7 @@
 // A program whose files are removed or replaced while it runs.  It executes its arguments, one
 // after the other:
 //
-//   spin MILLIS    functions also run for some time
+//   spin           functions also run until they have been interrupted by ticks
 //   work           the program's functions run
 //   library PATH   those of the library do
 //   unload         the library is closed
@@ -11,8 +11,10 @@
 #include <dlfcn.h>
 #include <linux/capability.h>
 #include <sched.h>
+#include <signal.h>
 #include <sys/mount.h>
 #include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -30,6 +32,22 @@ void Need(bool is_done, const char* what) {
   if (is_done) return;
   perror(what);
   _exit(kRefused);
+}
+
+volatile int ticks = 0;
+
+// Counts by a timer of the profile's clock and frequency: at each tick of the kernel both have run
+// out.  SIGPROF waits until the profile's handler has seen the function (thread_timers.cc).
+void CountTicks() {
+  mapped_code::ticks = &ticks;
+  signal(SIGPROF, [](int) { ticks = ticks + 1; });
+  sigevent event = {};
+  event.sigev_notify = SIGEV_SIGNAL;
+  event.sigev_signo = SIGPROF;
+  timer_t timer;
+  const itimerspec each_milli = {{0, 1000000}, {0, 1000000}};
+  Need(timer_create(CLOCK_THREAD_CPUTIME_ID, &event, &timer) == 0, "timer_create");
+  Need(timer_settime(timer, 0, &each_milli, nullptr) == 0, "timer_settime");
 }
 
 void UnmountProc() {
@@ -58,7 +76,7 @@ void Pause() {
 int main(int, char** argv) {
   void* library = nullptr;
   while (*++argv != nullptr) {
-    if (strcmp(*argv, "spin") == 0) mapped_code::spin_millis = atol(*++argv);
+    if (strcmp(*argv, "spin") == 0) CountTicks();
     if (strcmp(*argv, "work") == 0) mapped_code::WorkOfAll();
     if (strcmp(*argv, "pause") == 0) Pause();
     if (strcmp(*argv, "noproc") == 0) UnmountProc();
@@ -68,7 +86,8 @@ int main(int, char** argv) {
     if (strcmp(*argv, "library") == 0) {
       library = dlopen(*++argv, RTLD_NOW);
       if (library == nullptr) return fputs(dlerror(), stderr), 2;
-      reinterpret_cast<void (*)(long)>(dlsym(library, "DoLibraryWork"))(mapped_code::spin_millis);
+      reinterpret_cast<void (*)(const volatile int*)>(dlsym(library, "DoLibraryWork"))(
+          mapped_code::ticks);
     }
   }
   return 0;

@@ -2,7 +2,7 @@
 #define WHERE Library
 #include "tests/integration/mapped_code_work.h"
 
-extern "C" __attribute__((visibility("default"))) void DoLibraryWork(long spin_millis) {
-  mapped_code::spin_millis = spin_millis;
+extern "C" __attribute__((visibility("default"))) void DoLibraryWork(const volatile int* ticks) {
+  mapped_code::ticks = ticks;
   mapped_code::WorkOfAll();
 }

@@ -30,7 +30,6 @@ NO_PROC = (
 
 FUNCTIONS = ("Large", "Small", "Visible")
 AMOUNTS = {"Large": 600_000, "Small": 200_000, "Visible": 100_000}
-SPIN = ["spin", "180"]
 
 FLAT = ("alloc", "count", "time")
 ALL = FLAT + ("recording",)
@@ -89,7 +88,7 @@ class MappedCode(Case):
         """`script`: a shell's, in a mount namespace of its own, before the host is executed."""
         if self.mode == "time":
             actions = argv.index(self.path("host")) + 1 if argv[0] == LOADER else 1
-            argv = [*argv[:actions], *SPIN, *argv[actions:]]
+            argv = [*argv[:actions], "spin", *argv[actions:]]
         if script is not None:
             pairs = [f"{name}={value}" for name, value in self.environment().items()]
             script += '\nenv "$@"'
@@ -306,7 +305,6 @@ class MappedCode(Case):
         self.run_host(host, "work", script=mount)
         recorded = NONE if self.mode == "recording" else NAMES
         self.check(recorded, "host", "has changed since")
-
 
     def on_an_overlay(self):
         """As in containers; maps have another device there than stat(2)."""
