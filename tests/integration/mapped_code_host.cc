@@ -36,8 +36,9 @@ void Need(bool is_done, const char* what) {
 
 volatile int ticks = 0;
 
-// Counts by a timer of the profile's clock and frequency: at each tick of the kernel both have run
-// out.  SIGPROF waits until the profile's handler has seen the function (thread_timers.cc).
+// Starts a timer of the profile's clock and frequency, so that both timers expire at the same tick
+// of the kernel.  The profile's handler runs first: its signal is the thread's own, and blocks
+// SIGPROF (thread_timers.cc).
 void CountTicks() {
   mapped_code::ticks = &ticks;
   signal(SIGPROF, [](int) { ticks = ticks + 1; });

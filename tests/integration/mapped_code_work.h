@@ -22,9 +22,9 @@ namespace mapped_code {
 inline void* kept[4000];
 inline int kept_count = 0;
 
-// Counts the ticks of a timer like the profile's.  Each function runs for three of them, however
-// long the kernel delays them: on a busy machine ticks come after 100 milliseconds, each for all
-// that are due, and a function that ran for less had none.  Null: functions do not wait.
+// The number of ticks so far, of a timer like the profile's; nullptr if functions do not wait.
+// Each function runs for three ticks, since a busy machine may deliver the first one only after
+// 100 milliseconds.
 inline const volatile int* ticks = nullptr;
 
 }  // namespace mapped_code
