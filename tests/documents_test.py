@@ -8,7 +8,7 @@ A page is read from top to bottom:
   page's folder, with the commands on PATH and liballomon.so where the loader finds it.  A command
   ends with status 0, unless the shown output says which signal ended it, and its output has at
   least SAME_WORDS of the words that are shown.  Numbers are not compared.  A sample is another one
-  in each run, so a few functions may be others, too.
+  in each run, so a few functions may be others, too.  The program that a heading names may not.
 - ```sh has commands that this test cannot run: they need root, a network, Bazel, or a server of the
   reader's.  Each is found in ELSEWHERE, which names the file that runs it.
   documented_commands_test checks targets and options of all of them.
@@ -32,6 +32,10 @@ SAME_WORDS = 0.6
 ENDED = re.compile(r"Segmentation fault|Aborted|Killed")
 BLOCK = re.compile(r"^```([^\n]*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 TITLE = re.compile(r"\btitle=(\S+)")
+# The first line of a report, and a label of a metric.
+PROGRAM = re.compile(
+    r"^(?:(?:before|after) +)?\S+: ([\w.+-]+)(?= \(pid|, \d)|\bprogram=\"([^\"]*)\"", re.MULTILINE
+)
 
 # Programs that a page runs, and that a machine which builds Allomon may lack.
 NEEDS = {
@@ -127,6 +131,10 @@ def same(shown, printed):
     return len(expected & words(printed)) / len(expected) if expected else 1.0
 
 
+def programs(text):
+    return {found[1] or found[2] for found in PROGRAM.finditer(text)}
+
+
 def run_session(commands, folder, environment):
     """(status, output) of each command, all in one shell."""
     script = []
@@ -175,6 +183,9 @@ def problems_of_page(text, folder, environment):
         elif same(shown, printed) < SAME_WORDS:
             missing = sorted(words(shown) - words(printed))
             yield f"not printed by {command}: {missing}\n{printed}"
+        elif programs(shown) - programs(printed):
+            missing = sorted(programs(shown) - programs(printed))
+            yield f"not named by {command}: {missing}\n{printed}"
 
 
 def commands_of(block):
@@ -231,6 +242,19 @@ class Rules(unittest.TestCase):
         self.check("```console\n$ echo one two three four\none two three five\n```\n")
         self.check("```console\n$ echo one two three\none four five\n```\n",
                    "not printed by echo one two three: ['five', 'four']")
+
+    def test_another_program(self):
+        for line in (
+            "a.pb.gz: {} (pid 7), 2.1 s of the same words",
+            "web.pb.gz: {}, 13.0 s of the same words",
+            "before  a.rec: {} (pid 7), 2.0 s of the same words",
+            'allomon_live_bytes{{pid="7",program="{}",recording="of the same words"}} 47.2',
+        ):
+            shown, printed = line.format("redis-check-rdb"), line.format("redis-server")
+            session = f"```console\n$ echo '{printed}'\n%s\n```\n"
+            self.check(session % printed)
+            command = f"echo '{printed}'"
+            self.check(session % shown, f"not named by {command}: ['redis-check-rdb']")
 
     def test_files_of_the_tree(self):
         self.check("```cpp title=no/such.cc\nint a;\n```\n", "the block is no part of no/such.cc")
