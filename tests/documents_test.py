@@ -10,7 +10,8 @@ A page is read from top to bottom:
   least SAME_WORDS of the words that are shown.  Numbers are not compared.  A sample is another one
   in each run, so a few functions may be others, too.  The program that a heading names may not.
 - ```sh has commands that this test cannot run: they need root, a network, Bazel, or a server of the
-  reader's.  Each is found in ELSEWHERE, which names the file that runs it.
+  reader's.  Each is found in ELSEWHERE, which names the file that runs or builds it, or says why
+  nothing does.
   documented_commands_test checks targets and options of all of them.
 A page whose programs (NEEDS) are missing is left out.
 Other blocks have no commands.  Documents of folders are documented_commands_test's alone.
@@ -45,8 +46,8 @@ NEEDS = {
     "docs/services.md": ["pgrep"],
 }
 
-# A command that is shown -> the file that runs it, or the one of its kind, and a text in that file.
-# None: nothing runs it, for the reason that stands there.
+# A command that is shown -> the file that runs or builds it, or one of its kind, and a text in that
+# file.  None: nothing runs it, for the reason that stands there.
 ELSEWHERE = [
     (r"(sudo )?apt install \./allomon_\S+\.deb", "tests/package/try_packages.sh", ".deb"),
     (r"(mkdir -p \S+ && )?tar -xzf allomon-\S+\.tar\.gz\b.*", "tests/package/package_test.sh",
@@ -54,8 +55,6 @@ ELSEWHERE = [
     (r"apt install cmake g\+\+ .*", "tests/programs/distributions/steps.sh", "cmake make g++"),
     (r"cmake -B build && cmake --build build -j2 && cmake --install build.*",
      "tests/programs/distributions/steps.sh", "cmake --install"),
-    (r"cmake -B build && cmake --build build -j2 && \(cd build && cpack\)",
-     "tests/package/package_test.sh", '"$cpack" --config'),
     (r"cmake -B build( -DCMAKE_PREFIX_PATH=\S+)?", "tests/cmake/consumer.sh", "CMAKE_PREFIX_PATH"),
     (r"cmake --build build( --target words_gate_update)?", "tests/cmake/gate/check.sh",
      "--target words_gate_update"),
@@ -65,7 +64,7 @@ ELSEWHERE = [
      '$(pkg-config --cflags --libs "$2")'),
     (r"\./bazelw run //examples:fib_tak", "tests/programs/distributions/steps.sh",
      "bazelw run //examples:fib_tak"),
-    (r"\./bazelw --setup-only", "tests/setup/install_packages_test.py", "bazelw"),
+    (r"\./bazelw --setup-only", "tests/setup/bazelw_test.py", '"--setup-only"'),
     (r"bazel run //examples:hello_tracker", "tests/integration/hello_tracker_test.py",
      "hello_tracker"),
     (r"bazel run //examples:use_after_free", "tests/integration/guard_preload_test.py",
@@ -76,7 +75,8 @@ ELSEWHERE = [
     (r"bazel build //(tools|tools:\w+|allocator:liballomon\.so|examples:\w+)( .*)?", "tests/BUILD",
      "//tools/allomon"),
     (r"bazel test //examples/ci_gate:.*", "tests/gates/flake_test.py", "word_count_regressed"),
-    (r"bazel run //examples/ci_gate:word_count_gate\.update", "tools/gate/defs.bzl", ".update"),
+    (r"bazel run //examples/ci_gate:word_count_gate\.update", None,
+     "it writes into the tree; tests/cmake/gate/check.sh writes a baseline of its own"),
     (r"(PID=\$\()?systemctl .*", None, "no test has a systemd of its own; run_test plays its part"),
     (r"allomon (ctl|save) \$PID .*", "tests/control/control_test.py", "--all-children"),
     (r"docker (exec|cp) .*", None, "no test has a container; control_test has pid namespaces"),
@@ -202,6 +202,29 @@ def elsewhere_problems(text, table):
                 yield f"nothing runs: {command}"
 
 
+def unused_patterns(texts, table):
+    commands = [
+        command for text in texts for language, _, content in blocks(text) if language == "sh"
+        for command in commands_of(content)
+    ]
+    for pattern, _, _ in table:
+        if not any(re.fullmatch(pattern, command) for command in commands):
+            yield f"no page shows: {pattern}"
+
+
+def package_problems(text, table, read_file):
+    """Packages of Debian that a page installs, and that the file which runs the page does not."""
+    for language, _, content in blocks(text):
+        for command in commands_of(content) if language == "sh" else ():
+            if "apt install" not in command:
+                continue
+            for path in [path for pattern, path, _ in table if re.fullmatch(pattern, command)]:
+                packages = re.findall(r"(?<= )[a-z0-9][a-z0-9.+-]+", command.split("install", 1)[1])
+                installed = set(re.findall(r"[a-z0-9.+-]+", read_file(path)))
+                missing = [it for it in packages if it not in installed]
+                yield from (f"{path} does not install {it}" for it in missing)
+
+
 def environment_for(folder):
     """With the commands and the library where a package has them."""
     places = {"bin/" + name: f"tools/{name}/{name}" for name in ("allomon", "mlprof", "prof")}
@@ -266,6 +289,15 @@ class Rules(unittest.TestCase):
         page = "```sh\nmake it   # so\n# words\nmake \\\n  it\nmake that\n```\n"
         found = list(elsewhere_problems(page, [("make it", "", "")]))
         self.assertEqual(found, ["nothing runs: make that"])
+        found = list(unused_patterns([page], [("make it", "", ""), ("make", "", "")]))
+        self.assertEqual(found, ["no page shows: make"])
+
+    def test_packages_that_nothing_installs(self):
+        page = "```sh\nsudo apt install cmake g++ libzstd-dev \\\n  python3\n```\n"
+        table = [("sudo apt install cmake .*", "steps.sh", "")]
+        steps_file = "packages='cmake g++'\npackages+=' libzstd-dev-bin python3'"
+        found = list(package_problems(page, table, lambda path: steps_file))
+        self.assertEqual(found, ["steps.sh does not install libzstd-dev"])
 
 
 class Documents(unittest.TestCase):
@@ -278,6 +310,8 @@ class Documents(unittest.TestCase):
                 problems.append(f"{path} has no {text}: {pattern}")
         for page in pages():
             problems += [f"{page}: {it}" for it in elsewhere_problems(read(page), ELSEWHERE)]
+            problems += [f"{page}: {it}" for it in package_problems(read(page), ELSEWHERE, read)]
+        problems += unused_patterns([read(page) for page in pages()], ELSEWHERE)
         self.assertEqual(problems, [], "\n" + "\n".join(problems))
 
     def test_each_page(self):

@@ -39,7 +39,7 @@ step_consumer() { inside "cd $clone && tests/bazel_consumer/consume.sh && echo '
 # As root, since a system may not have CMake yet.
 step_cmake() {
   local packages='cmake make g++ python3 dpkg-dev pkgconf libabsl-dev libdw-dev libiberty-dev'
-  packages+=' nlohmann-json3-dev zlib1g-dev libgtest-dev libgmock-dev libbenchmark-dev'
+  packages+=' nlohmann-json3-dev zlib1g-dev libzstd-dev libgtest-dev libgmock-dev libbenchmark-dev'
   packages+=' liblua5.4-dev libpython3-dev'
   user=root inside "apt-get update && DEBIAN_FRONTEND=noninteractive \
     apt-get install -y --no-install-recommends $packages" || return 1
