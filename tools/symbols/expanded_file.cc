@@ -13,22 +13,15 @@
 #include <string_view>
 #include <vector>
 
+#include "tracker/dwarf/file_bytes.h"
+
 namespace allomon {
 namespace {
-
-using Bytes = std::string_view;
 
 constexpr uint32_t kZstd = 2;  // ELFCOMPRESS_ZSTD, which older headers lack
 // Debug information shrinks to a third or a fourth.
 constexpr uint64_t kMostRatio = 1024;
 constexpr uint64_t kMostExpandedBytes = uint64_t{4} << 30;
-
-template <typename Header>
-bool ReadAt(Bytes bytes, uint64_t offset, Header* header) {
-  if (offset > bytes.size() || bytes.size() - offset < sizeof(*header)) return false;
-  std::memcpy(header, bytes.data() + offset, sizeof(*header));
-  return true;
-}
 
 class Mapped {
  public:

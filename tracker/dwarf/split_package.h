@@ -13,6 +13,8 @@
 #include <string_view>
 #include <vector>
 
+#include "tracker/dwarf/file_bytes.h"
+
 namespace allomon {
 
 // Sources: DWARF 5, 7.3.5 (version 5); gcc.gnu.org/wiki/DebugFissionDWP (version 2, of DWARF 4).
@@ -33,7 +35,6 @@ class SplitPackage {
 
  private:
   struct Unit;
-  using Bytes = std::string_view;
 
   // Where a package keeps a section, and what is in it.
   struct Section {
