@@ -10,6 +10,20 @@ namespace {
 
 __attribute__((constructor(101))) void TellTracker() { heap_client::AnnounceHeap(); }
 
+// Rings of nodes that begin and end at their head, which is no element.
+template <typename Node>
+void LinkFirst(Node* node, Node* head) {
+  node->previous = head;
+  node->next = head->next;
+  node->next->previous = head->next = node;
+}
+
+template <typename Node>
+void Unlink(Node* node) {
+  node->previous->next = node->next;
+  node->next->previous = node->previous;
+}
+
 }  // namespace
 
 HeapCore::HeapCore(const HeapOptions& heap_options)
@@ -145,28 +159,22 @@ void HeapCore::RunDue(Mutator* mutator) {
 
 void HeapCore::AddRootBlock(RootBlock* block) {
   const MutexHolder hold(globals_mutex);
-  block->previous = &root_blocks;
-  block->next = root_blocks.next;
-  block->next->previous = root_blocks.next = block;
+  LinkFirst(block, &root_blocks);
 }
 
 void HeapCore::RemoveRootBlock(RootBlock* block) {
   const MutexHolder hold(globals_mutex);
-  block->previous->next = block->next;
-  block->next->previous = block->previous;
+  Unlink(block);
 }
 
 void HeapCore::AddGlobal(GlobalNode* node) {
   const MutexHolder hold(globals_mutex);
-  node->previous = &globals;
-  node->next = globals.next;
-  node->next->previous = globals.next = node;
+  LinkFirst(node, &globals);
 }
 
 void HeapCore::RemoveGlobal(GlobalNode* node) {
   const MutexHolder hold(globals_mutex);
-  node->previous->next = node->next;
-  node->next->previous = node->previous;
+  Unlink(node);
 }
 
 // std::bad_alloc is thrown after the mutex is released: malloc allocates the exception, and its
