@@ -130,7 +130,7 @@ const CodeUnit* CodeUnits::At(Dwarf_Addr pc) {
   return &unit->whole;
 }
 
-// Of a unit whose functions are in no .dwo file.
+// Searches packages if the functions of the unit are not in a .dwo file.
 void CodeUnits::AskPackages(CodeUnit* unit) {
   uint8_t type = 0;
   uint64_t identity = 0;

@@ -2,7 +2,7 @@
 // For many queries about one module: each unit is read only once.
 //
 // libdw's own search knows only units that are listed in .debug_aranges, which clang does not
-// write, and none in split debug files.
+// write, and finds nothing in split debug files.
 #ifndef ALLOMON_TRACKER_DWARF_CODE_UNITS_H_
 #define ALLOMON_TRACKER_DWARF_CODE_UNITS_H_
 
@@ -33,8 +33,8 @@ CodeUnit WholeUnitOf(Dwarf_Die lines);
 // The physical nesting around pc below `parent`, innermost first.
 std::vector<Dwarf_Die> ScopesBelow(Dwarf_Die* parent, Dwarf_Addr pc);
 
-// Not thread safe.  Memory: 24 bytes for each range of a unit, 48 for each function of a queried
-// unit, and libdw's own.
+// Memory: 24 bytes for each range of a unit, 48 for each function of a queried unit, and libdw's
+// own.  Not thread safe.
 class CodeUnits {
  public:
   // The module must outlive it.  Cost: the first DIE of each unit.

@@ -20,7 +20,7 @@ class ElfImage {
   // `name` must live as long as the image.
   void Add(const char* name, std::string bytes);
 
-  // Adds the last section, whose bytes are those at `offset` in the file, and makes the image.
+  // Adds the last section, a copy of `bytes` bytes at `offset` in the file, and makes the image.
   // False if there is no memory for it.  Called once.
   bool Make(const char* name, int fd, uint64_t offset, uint64_t bytes);
 

@@ -11,7 +11,7 @@ namespace allomon {
 
 using Bytes = std::string_view;
 
-// Copies what stands at `offset`, of any alignment.  False if it is not there as a whole.
+// Copies a value from `offset`, which may have any alignment.  False if its end is not in `bytes`.
 template <typename Value>
 bool ReadAt(Bytes bytes, uint64_t offset, Value* value) {
   if (offset > bytes.size() || bytes.size() - offset < sizeof(*value)) return false;
