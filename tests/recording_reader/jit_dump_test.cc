@@ -95,6 +95,9 @@ TEST(JitDump, CodeThatCannotBeIsLeftOut) {
   file.AddLoad(0x1000, 0x10, 4, "");
   file.AddMove(0x1000, 0x5000, 0x20, 1);
   file.AddLoad(0x1000, 0x10, 5, "good");
+  file.AddMove(0x1000, 0x6000, 0x20, 1);
+  file.AddLoad(0x1000, 0, 5, "again");
+  file.AddMove(0x1000, 0x7000, 0x20, 5);
   const auto functions = ReadJitDump(file.text(), 7);
   ASSERT_EQ(functions.size(), 1u);
   EXPECT_EQ(functions[0].name, "good");

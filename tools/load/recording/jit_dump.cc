@@ -133,8 +133,8 @@ class Dump {
       code.line = place_.line;
     }
     place_ = {};
-    number_of_[load.number] = functions_.size();
-    Add(code, load.bytes);
+    number_of_.erase(load.number);
+    if (Add(code, load.bytes)) number_of_[load.number] = functions_.size() - 1;
     return true;
   }
 
@@ -142,7 +142,7 @@ class Dump {
     Move move;
     if (!Take(&bytes, &move)) return false;
     const auto known = number_of_.find(move.number);
-    if (known == number_of_.end() || known->second >= functions_.size()) return true;
+    if (known == number_of_.end()) return true;
     GeneratedCode code = functions_[known->second];
     code.begin = move.begin;
     code.end = move.begin + move.bytes;
@@ -150,9 +150,12 @@ class Dump {
     return true;
   }
 
-  void Add(const GeneratedCode& code, uint64_t bytes) {
+  // False if no function can be there.
+  bool Add(const GeneratedCode& code, uint64_t bytes) {
     const bool is_code = bytes != 0 && bytes <= kMostCodeBytes && code.begin <= UINT64_MAX - bytes;
-    if (is_code && !code.name.empty()) functions_.push_back(code);
+    if (!is_code || code.name.empty()) return false;
+    functions_.push_back(code);
+    return true;
   }
 
   // It comes before the function's load.  Of its entries the first counts: V8 adds the size of the
