@@ -139,7 +139,7 @@ void CodeUnits::AskPackages(CodeUnit* unit) {
   const bool is_split = known == 0 && type == DW_UT_skeleton;
   if (!is_split || unit->functions.addr != unit->lines.addr) return;
   while (package_ == nullptr && !packages_.empty()) {
-    package_ = SplitPackage::Open(packages_.front());
+    package_ = SplitPackage::Open(packages_.front(), dwarf_cu_getdwarf(unit->lines.cu));
     packages_.erase(packages_.begin());
   }
   Dwarf_Die functions = {};

@@ -11,7 +11,6 @@
 #include <algorithm>
 #include <cstring>
 #include <optional>
-#include <tuple>
 #include <utility>
 
 #include "tracker/dwarf/elf_image.h"
@@ -32,12 +31,14 @@ constexpr uint32_t kGnuVersion = 2;
 constexpr uint32_t kDwarf5 = 5;
 constexpr size_t kIndexHeaderBytes = 16;
 constexpr size_t kAddressBytes = 8;
-// Of the program's sections that have no ends for a unit.
+// A unit's copy of a section of the program that states no end for it.
 constexpr size_t kMostCopiedBytes = size_t{16} << 20;
+// All copies of a package together have at most this many times its bytes.
+constexpr uint64_t kMostCopies = 8;
 
 // A section of the program, uncompressed: libdw has done that when it opened the file.
-Bytes SectionOf(Dwarf_Die* die, std::string_view name) {
-  Elf* const elf = dwarf_getelf(dwarf_cu_getdwarf(die->cu));
+Bytes SectionOf(Dwarf* program, std::string_view name) {
+  Elf* const elf = dwarf_getelf(program);
   size_t names = 0;
   if (elf == nullptr || elf_getshdrstrndx(elf, &names) != 0) return {};
   for (Elf_Scn* scan = elf_nextscn(elf, nullptr); scan != nullptr; scan = elf_nextscn(elf, scan)) {
@@ -58,29 +59,6 @@ uint64_t NumberOf(Dwarf_Die* die, unsigned int name) {
   Dwarf_Word value = 0;
   if (dwarf_formudata(dwarf_attr(die, name, &attribute), &value) != 0) return 0;
   return value;
-}
-
-// What indexes of addresses count in.  DWARF 5 has the length of the unit's part before it.
-Bytes AddressesOf(Dwarf_Die* skeleton, uint32_t version) {
-  const Bytes all = SectionOf(skeleton, "debug_addr");
-  constexpr uint64_t kHeaderBytes = 8;    // a length, a version, the sizes of an address
-  constexpr uint64_t kLengthIsAfter = 4;  // what the length counts begins there
-  const uint64_t base =
-      NumberOf(skeleton, version == kDwarf5 ? DW_AT_addr_base : DW_AT_GNU_addr_base);
-  if (base > all.size()) return {};
-  Bytes addresses = all.substr(base, kMostCopiedBytes);
-  uint32_t bytes = 0;
-  if (version == kDwarf5 && base >= kHeaderBytes && ReadAt(all, base - kHeaderBytes, &bytes) &&
-      bytes >= kLengthIsAfter) {
-    addresses = addresses.substr(0, bytes - kLengthIsAfter);
-  }
-  return addresses;
-}
-
-Bytes OldRangesOf(Dwarf_Die* skeleton) {
-  const Bytes all = SectionOf(skeleton, "debug_ranges");
-  const uint64_t base = NumberOf(skeleton, DW_AT_GNU_ranges_base);
-  return base > all.size() ? Bytes() : all.substr(base, kMostCopiedBytes);
 }
 
 // Walks over the numbers of DWARF's that have no fixed size.
@@ -253,7 +231,7 @@ SplitPackage::~SplitPackage() {
   close(fd_);
 }
 
-std::unique_ptr<SplitPackage> SplitPackage::Open(const std::string& path) {
+std::unique_ptr<SplitPackage> SplitPackage::Open(const std::string& path, Dwarf* program) {
   const int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
   if (fd < 0) return nullptr;
   struct stat status = {};
@@ -269,19 +247,58 @@ std::unique_ptr<SplitPackage> SplitPackage::Open(const std::string& path) {
   }
   std::unique_ptr<SplitPackage> package(
       new SplitPackage(fd, static_cast<const char*>(mapped), size));
-  if (!package->ReadSections()) return nullptr;
+  if (!package->ReadIndex()) return nullptr;
+  package->ReadSections();
+  package->ReadProgram(program);
   return package;
 }
 
-bool SplitPackage::ReadSections() {
+bool SplitPackage::ReadIndex() {
   index_ = FindSection(".debug_cu_index").bytes;
   uint32_t head[4] = {};
   if (!ReadAt(index_, 0, &head)) return false;
-  std::tie(version_, kinds_, rows_, slots_) = std::tie(head[0], head[1], head[2], head[3]);
+  version_ = head[0];
+  kinds_ = head[1];
+  rows_ = head[2];
+  slots_ = head[3];
   const bool is_known = version_ == kGnuVersion || version_ == kDwarf5;
   // None of these can be larger than the index, so that nothing below wraps around.
   const bool is_small = slots_ < index_.size() && rows_ < index_.size() && kinds_ < 64;
   return is_known && is_small && slots_ != 0 && (slots_ & (slots_ - 1)) == 0;
+}
+
+void SplitPackage::ReadSections() {
+  info_ = FindSection(".debug_info.dwo").bytes;
+  abbreviations_ = FindSection(".debug_abbrev.dwo").bytes;
+  lines_ = FindSection(".debug_line.dwo").bytes;
+  string_offsets_ = FindSection(".debug_str_offsets.dwo").bytes;
+  range_lists_ = FindSection(".debug_rnglists.dwo").bytes;
+  strings_ = FindSection(".debug_str.dwo");
+}
+
+void SplitPackage::ReadProgram(Dwarf* program) {
+  const bool is_5 = version_ == kDwarf5;
+  addresses_.emplace(program, "debug_addr", is_5 ? DW_AT_addr_base : DW_AT_GNU_addr_base);
+  if (!is_5) old_ranges_.emplace(program, "debug_ranges", DW_AT_GNU_ranges_base);
+}
+
+SplitPackage::Parts::Parts(Dwarf* program, std::string_view section, unsigned int base_attribute)
+    : attribute(base_attribute), bytes(SectionOf(program, section)) {
+  Dwarf_CU* unit = nullptr;
+  Dwarf_Die die;
+  while (dwarf_get_units(program, unit, &unit, nullptr, nullptr, &die, nullptr) == 0) {
+    bases.push_back(NumberOf(&die, attribute));
+  }
+  std::sort(bases.begin(), bases.end());
+}
+
+// A part ends where another unit's begins.
+Bytes SplitPackage::Parts::Of(Dwarf_Die* skeleton) const {
+  const uint64_t base = NumberOf(skeleton, attribute);
+  if (base > bytes.size()) return {};
+  const auto next = std::upper_bound(bases.begin(), bases.end(), base);
+  const uint64_t most = next == bases.end() ? kMostCopiedBytes : *next - base;
+  return bytes.substr(base, std::min<uint64_t>(most, kMostCopiedBytes));
 }
 
 SplitPackage::Section SplitPackage::FindSection(std::string_view name) const {
@@ -323,7 +340,7 @@ bool SplitPackage::FindRow(uint64_t identity, uint32_t* row) const {
   return false;
 }
 
-Bytes SplitPackage::PartOf(uint32_t row, uint32_t kind, const Section& section) const {
+Bytes SplitPackage::PartOf(uint32_t row, uint32_t kind, Bytes section) const {
   constexpr uint64_t kWord = sizeof(uint32_t);
   const uint64_t kinds_at = kIndexHeaderBytes + uint64_t{slots_} * (sizeof(uint64_t) + kWord);
   const uint64_t offsets_at = kinds_at + uint64_t{kinds_} * kWord;
@@ -335,17 +352,51 @@ Bytes SplitPackage::PartOf(uint32_t row, uint32_t kind, const Section& section) 
     const uint64_t cell = (uint64_t{row - 1} * kinds_ + column) * kWord;
     if (ReadAt(index_, kinds_at + column * kWord, &found) && found == kind &&
         ReadAt(index_, offsets_at + cell, &offset) && ReadAt(index_, sizes_at + cell, &size)) {
-      return Cut(section.bytes, offset, size);
+      return Cut(section, offset, size);
     }
   }
   return {};
 }
 
-std::unique_ptr<SplitPackage::Unit> SplitPackage::Make(Dwarf_Die* skeleton, uint32_t row) const {
-  std::string info(PartOf(row, kInfo, FindSection(".debug_info.dwo")));
-  std::string abbreviations(PartOf(row, kAbbreviations, FindSection(".debug_abbrev.dwo")));
-  std::string addresses(AddressesOf(skeleton, version_));
-  if (info.empty() || abbreviations.empty()) return nullptr;
+// The addresses that a unit's indexes count in.  DWARF 5 has the length of the unit's part before
+// it.
+Bytes SplitPackage::AddressesOf(Dwarf_Die* skeleton) const {
+  constexpr uint64_t kHeaderBytes = 8;    // a length, a version, the sizes of an address
+  constexpr uint64_t kLengthIsAfter = 4;  // what the length counts begins there
+  const Bytes addresses = addresses_->Of(skeleton);
+  const uint64_t base = NumberOf(skeleton, addresses_->attribute);
+  uint32_t bytes = 0;
+  if (version_ == kDwarf5 && base >= kHeaderBytes &&
+      ReadAt(addresses_->bytes, base - kHeaderBytes, &bytes) && bytes >= kLengthIsAfter) {
+    return addresses.substr(0, bytes - kLengthIsAfter);
+  }
+  return addresses;
+}
+
+// False, and nothing is counted, if that would be more than a package may cost.
+bool SplitPackage::TakeCopy(std::initializer_list<Bytes> parts) {
+  uint64_t bytes = copied_bytes_;
+  for (const Bytes part : parts) bytes += part.size();
+  if (bytes > kMostCopies * size_) return false;
+  copied_bytes_ = bytes;
+  return true;
+}
+
+std::unique_ptr<SplitPackage::Unit> SplitPackage::Make(Dwarf_Die* skeleton, uint32_t row) {
+  const bool is_5 = version_ == kDwarf5;
+  const Bytes info_part = PartOf(row, kInfo, info_);
+  const Bytes abbreviations_part = PartOf(row, kAbbreviations, abbreviations_);
+  const Bytes addresses_part = AddressesOf(skeleton);
+  const Bytes string_offsets = PartOf(row, kStringOffsets, string_offsets_);
+  const Bytes lines = is_5 ? PartOf(row, kLine, lines_) : Bytes();
+  const Bytes ranges = is_5 ? PartOf(row, kRangeLists, range_lists_) : old_ranges_->Of(skeleton);
+  if (info_part.empty() || abbreviations_part.empty() ||
+      !TakeCopy({info_part, abbreviations_part, addresses_part, string_offsets, lines, ranges})) {
+    return nullptr;
+  }
+  std::string info(info_part);
+  std::string abbreviations(abbreviations_part);
+  std::string addresses(addresses_part);
   Dwarf_Addr base = 0;
   if (dwarf_lowpc(skeleton, &base) == 0 && base != 0) {
     BasePatch(&info, &abbreviations, &addresses).Apply(version_, base);
@@ -354,17 +405,10 @@ std::unique_ptr<SplitPackage::Unit> SplitPackage::Make(Dwarf_Die* skeleton, uint
   unit->image.Add(".debug_info", std::move(info));
   unit->image.Add(".debug_abbrev", std::move(abbreviations));
   unit->image.Add(".debug_addr", std::move(addresses));
-  unit->image.Add(".debug_str_offsets",
-                  std::string(PartOf(row, kStringOffsets, FindSection(".debug_str_offsets.dwo"))));
-  if (version_ == kDwarf5) {
-    unit->image.Add(".debug_line", std::string(PartOf(row, kLine, FindSection(".debug_line.dwo"))));
-    unit->image.Add(".debug_rnglists",
-                    std::string(PartOf(row, kRangeLists, FindSection(".debug_rnglists.dwo"))));
-  } else {
-    unit->image.Add(".debug_ranges", std::string(OldRangesOf(skeleton)));
-  }
-  const Section strings = FindSection(".debug_str.dwo");
-  if (!unit->image.Make(".debug_str", fd_, strings.file_offset, strings.bytes.size())) {
+  unit->image.Add(".debug_str_offsets", std::string(string_offsets));
+  if (is_5) unit->image.Add(".debug_line", std::string(lines));
+  unit->image.Add(is_5 ? ".debug_rnglists" : ".debug_ranges", std::string(ranges));
+  if (!unit->image.Make(".debug_str", fd_, strings_.file_offset, strings_.bytes.size())) {
     return nullptr;
   }
   unit->elf = elf_memory(unit->image.begin(), unit->image.size());
