@@ -53,5 +53,20 @@ TEST(TopOptionsTest, OptionsOfReportsArePassedOn) {
   EXPECT_EQ(options->report, (std::vector<std::string>{"--metric=peak", "--top=3", "--width=60"}));
 }
 
+// Before the process is asked to record.
+TEST(TopOptionsTest, MistakesOfReportsOptionsAreNamed) {
+  EXPECT_EQ(
+      ParseTopOptions({"7", "--metric=bogus"}).status().message(),
+      "--metric: \"bogus\" is not alloc, live, peak, temporary, blocks, promoted or died-young");
+  EXPECT_EQ(ParseTopOptions({"7", "--focus=("}).status().code(),
+            absl::StatusCode::kInvalidArgument);
+}
+
+TEST(TopOptionsTest, PresetsAreThoseOfTop) {
+  const options::OptionText* const rows = options::FindOption(TopCommand().Text(), "--top");
+  ASSERT_NE(rows, nullptr);
+  EXPECT_EQ(rows->preset, "what fits the terminal, 20 elsewhere");
+}
+
 }  // namespace
 }  // namespace allomon::control

@@ -159,16 +159,22 @@ absl::Status SetTopTimes(const std::string& value, TopOptions* options) {
 absl::Status AddTopWord(const std::string& word, TopOptions* options) {
   return AddProcess(word, &options->pid);
 }
-absl::Status CheckTop(const TopOptions& options) { return NeedProcess(options.pid); }
+// What report would refuse is refused before a process is asked to record.
+absl::Status CheckTop(const TopOptions& options) {
+  const absl::Status status = NeedProcess(options.pid);
+  if (!status.ok()) return status;
+  return report::CheckReportOptions(options.report);
+}
 
 // An option of allomon report, which gets it.
-options::Option<TopOptions> OfReport(const char* name) {
+options::Option<TopOptions> OfReport(const char* name, const char* preset = nullptr) {
   const options::OptionText* const option = options::FindOption(report::ReportText(), name);
   const auto pass_on = [name](const std::string& value, TopOptions* options) {
     options->report.push_back(std::string(name) + "=" + value);
     return absl::OkStatus();
   };
-  return {name, option->argument, option->preset.c_str(), option->text.c_str(), pass_on};
+  if (preset == nullptr) preset = option->preset.c_str();
+  return {name, option->argument, preset, option->text.c_str(), pass_on};
 }
 
 options::CommandText DescribeTop() {
@@ -237,7 +243,8 @@ const options::Command<TopOptions>& TopCommand() {
           "how often.", SetTopTimes},
          {"--all-children", kAllChildren, &TopOptions::all_children}}},
        {"As of allomon report",
-        {OfReport("--metric"), OfReport("--view"), OfReport("--top"), OfReport("--width"),
+        {OfReport("--metric"), OfReport("--view"),
+         OfReport("--top", "what fits the terminal, 20 elsewhere"), OfReport("--width"),
          OfReport("--focus"), OfReport("--ignore")}}},
       AddTopWord, CheckTop);
   return command;

@@ -115,6 +115,10 @@ const options::CommandText& ReportText() { return views::TableOf(views::Command:
 
 const options::CommandText& DiffText() { return views::TableOf(views::Command::kDiff).Text(); }
 
+absl::Status CheckReportOptions(const std::vector<std::string>& args) {
+  return views::ParseOptions(args, views::Command::kReport).status();
+}
+
 CommandResult RunReport(const std::vector<std::string>& args, const Terminal& terminal) {
   return Run(views::Command::kReport, terminal).Of(args);
 }

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/status/status.h"
 #include "tools/options/command_result.h"
 #include "tools/options/command_text.h"
 #include "tools/text/terminal.h"
@@ -14,6 +15,9 @@ namespace allomon::report {
 
 const options::CommandText& ReportText();
 const options::CommandText& DiffText();
+
+// The error that `allomon report` has for these options before it reads a file.
+absl::Status CheckReportOptions(const std::vector<std::string>& args);
 
 // `args` does not include the command's name.  The status is 0 if the report was shown, 2 on bad
 // input.  Reads files, may run programs to ask for the names of their functions (find_program.h),
