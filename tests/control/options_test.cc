@@ -14,11 +14,25 @@ TEST(CtlOptionsTest, RateIsAWordOrAnOption) {
   const auto word = ParseCtlOptions({"12", "rate", "1e-3"});
   ASSERT_TRUE(word.ok());
   EXPECT_EQ(word->pid, 12u);
-  EXPECT_EQ(word->rate, 1e-3);
+  EXPECT_EQ(word->rate.samples_per_word, 1e-3);
   const auto option = ParseCtlOptions({"12", "start", "--every=8000"});
   ASSERT_TRUE(option.ok());
-  EXPECT_EQ(option->rate, 1e-3);
-  EXPECT_FALSE(ParseCtlOptions({"12", "start"})->rate.has_value());
+  EXPECT_EQ(option->rate.samples_per_word, 1e-3);
+  EXPECT_FALSE(ParseCtlOptions({"12", "start"})->rate.samples_per_word.has_value());
+}
+
+TEST(CtlOptionsTest, TwoRatesAreAContradiction) {
+  EXPECT_EQ(ErrorOf({"12", "start", "--rate=1e-3", "--exact"}), "--rate and --exact: choose one");
+  EXPECT_EQ(ErrorOf({"12", "rate", "1e-3", "--every=8k"}), "rate and --every: choose one");
+  EXPECT_EQ(ParseCtlOptions({"12", "start", "--rate=1", "--rate=.5"})->rate.samples_per_word, 0.5);
+}
+
+// No command reads a larger recording.
+TEST(CtlOptionsTest, LimitIsWhatReadersTake) {
+  EXPECT_EQ(ParseCtlOptions({"12", "start", "--limit=2g"})->limit_bytes, uint64_t{2} << 30);
+  EXPECT_EQ(ParseCtlOptions({"12", "start", "--limit=1048577"})->limit_bytes, 1u << 20);
+  EXPECT_EQ(ErrorOf({"12", "start", "--limit=2049m"}),
+            "--limit: \"2049m\" is not a size from 1m to 2g, such as 256m");
 }
 
 TEST(CtlOptionsTest, MistakesAreNamed) {
@@ -37,7 +51,7 @@ TEST(CtlOptionsTest, MistakesAreNamed) {
   EXPECT_EQ(ErrorOf({"12", "start", "stop"}),
             "\"stop\": expected allomon ctl PID start, stop, rate R or status");
   EXPECT_EQ(ErrorOf({"12", "start", "--limit=1k"}),
-            "--limit: \"1k\" is not a size from 1m to 16g, such as 256m");
+            "--limit: \"1k\" is not a size from 1m to 2g, such as 256m");
   EXPECT_EQ(ErrorOf({"12", "start", "--wait=soon"}), "--wait: \"soon\" is not a number of seconds");
 }
 

@@ -23,7 +23,7 @@ std::string Error(const std::vector<std::string>& args) {
   return message;
 }
 
-double RateOf(const std::vector<std::string>& args) { return std::stod(*Parsed(args).rate); }
+double RateOf(const std::vector<std::string>& args) { return std::stod(Parsed(args).rate.text); }
 
 TEST(OptionsTest, ProgramsOptionsAreTheProgramsOwn) {
   const Options options = Parsed({"--rate=0.5", "gcc", "--version", "--rate", "-o", "a.out"});
@@ -53,7 +53,7 @@ TEST(OptionsTest, EveryIsARate) {
   EXPECT_DOUBLE_EQ(RateOf({"--every=512k", "ls"}), 8.0 / 524288);
   EXPECT_DOUBLE_EQ(RateOf({"--every=8", "ls"}), 1);
   EXPECT_DOUBLE_EQ(RateOf({"--exact", "ls"}), 1);
-  EXPECT_FALSE(Parsed({"ls"}).rate.has_value());
+  EXPECT_FALSE(Parsed({"ls"}).rate.samples_per_word.has_value());
 }
 
 TEST(OptionsTest, LimitIsWholeSegments) {
@@ -71,7 +71,7 @@ TEST(OptionsTest, BadValueNamesTheOptionAndWhatItTakes) {
       {"--rate", {"0", "-1", "1.5", "nan", "inf", "1e-4x", "", "0x1", " 1"}},
       {"--every", {"7", "", "k", "1t", "-8", "99999999999999999999", "18446744073709551615k"}},
       {"--guard", {"0", "1/10", "1000001", ""}},
-      {"--limit", {"1023k", "64g", "", "x"}},
+      {"--limit", {"1023k", "2049m", "64g", "", "x"}},
       {"--seed", {"", "-1", "18446744073709551616"}},
       {"-o", {"", "-"}},
   };

@@ -27,7 +27,7 @@ TEST(ServeOptionsTest, WhatIsGivenArrives) {
   ASSERT_TRUE(options.ok()) << options.status();
   EXPECT_EQ(options->listen, "[::1]:1");
   EXPECT_EQ(options->pid, 7u);
-  EXPECT_EQ(options->rate, 8.0 / 8192);
+  EXPECT_EQ(options->rate.samples_per_word, 8.0 / 8192);
   EXPECT_TRUE(options->all_children);
   EXPECT_EQ(options->token_file, "t");
   EXPECT_EQ(options->debug_dir, "/d");
@@ -37,6 +37,7 @@ TEST(ServeOptionsTest, WhatDoesNotGoTogetherIsOneLine) {
   ExpectError({"--pid=7", "--dir=x"}, "not both");
   ExpectError({"--all-children"}, "--pid");
   ExpectError({"--rate=1"}, "--pid");
+  ExpectError({"--pid=7", "--exact", "--every=8k"}, "--exact and --every: choose one");
   ExpectError({"--token=abcdefghijklmnop", "--token-file=x"}, "not both");
   ExpectError({"--pid=0"}, "the id of a process");
   ExpectError({"--pid=-1"}, "the id of a process");

@@ -84,7 +84,7 @@ Order OrderOf(const CtlOptions& options) {
                : options.verb == "stop" ? Verb::kStop
                                         : Verb::kRestart;
   order.for_children = options.all_children;
-  order.rate = options.rate.value_or(-1);
+  order.rate = options.rate.samples_per_word.value_or(-1);
   order.limit_bytes = options.limit_bytes;
   order.path = options.path;
   return order;

@@ -1,8 +1,8 @@
 #include "tools/control/options.h"
 
+#include "tools/options/recording_options.h"
 #include "tools/options/values.h"
 #include "tools/report/report.h"
-#include "tracker/formats/recording_layout.h"
 
 namespace allomon::control {
 namespace {
@@ -34,19 +34,8 @@ absl::Status AddProcess(const std::string& word, uint32_t* pid) {
 
 // --- ctl
 
-absl::Status SetCtlRate(const std::string& value, CtlOptions* options) {
-  return options::ParseRate(value, &options->rate.emplace());
-}
-absl::Status SetCtlEvery(const std::string& value, CtlOptions* options) {
-  return options::ParseEvery(value, &options->rate.emplace());
-}
 absl::Status SetCtlLimit(const std::string& value, CtlOptions* options) {
-  if (options::ParseBytes(value, &options->limit_bytes) &&
-      options->limit_bytes >= recording::kLeastLimitBytes &&
-      options->limit_bytes <= recording::kMostLimitBytes) {
-    return absl::OkStatus();
-  }
-  return BadValue("--limit", value, "a size from 1m to 16g, such as 256m");
+  return options::ParseLimit(value, &options->limit_bytes);
 }
 // The process has another folder to begin relative paths in.
 absl::Status SetCtlPath(const std::string& value, CtlOptions* options) {
@@ -68,20 +57,19 @@ absl::Status AddCtlWord(const std::string& word, CtlOptions* options) {
     options->verb = word;
     return absl::OkStatus();
   }
-  if (options->verb == "rate" && !options->rate) return SetCtlRate(word, options);
+  if (options->verb == "rate" && !options->rate.samples_per_word) {
+    return options::SetRate("rate", word, &options->rate);
+  }
   return Bad("\"" + word + "\": expected allomon ctl PID start, stop, rate R or status");
 }
 
 absl::Status CheckCtl(const CtlOptions& options) {
   if (options.pid == 0) return Bad("name a process by its id; allomon list shows them");
   if (options.verb.empty()) return Bad("what to do? start, stop, rate R or status");
-  if (options.verb == "rate" && !options.rate) return Bad("rate needs a number, such as 1e-3");
-  return absl::OkStatus();
-}
-
-absl::Status SetCtlExact(CtlOptions* options) {
-  options->rate = 1;
-  return absl::OkStatus();
+  if (options.verb == "rate" && !options.rate.samples_per_word) {
+    return Bad("rate needs a number, such as 1e-3");
+  }
+  return options::CheckRate(options.rate);
 }
 
 options::CommandText DescribeCtl() {
@@ -198,17 +186,15 @@ constexpr char kAllChildren[] = "with what the processes have that it has starte
 const options::Command<CtlOptions>& CtlCommand() {
   static const options::Command<CtlOptions> command(
       DescribeCtl(),
-      {{"",
-        {{"--rate", "R", "", "samples per word of 8 bytes, above 0 and at most 1", SetCtlRate},
-         {"--every", "BYTES", "", "the same, as bytes for each sample (suffixes k, m, g)",
-          SetCtlEvery},
-         {"--exact", "every block (--rate=1); slow", SetCtlExact},
-         {"--record", "FILE", "in /dev/shm",
-          "the recording, from the root folder; %p is the process id.", SetCtlPath},
-         {"--limit", "BYTES", "256m", "the most that file may hold.", SetCtlLimit},
-         {"--all-children", "the processes that it has started, too", &CtlOptions::all_children},
-         {"--wait", "SECONDS", "10", "for the answer.  A process answers when it allocates.",
-          SetCtlWait}}}},
+      {{"", options::RateOptions(&CtlOptions::rate) +
+                std::vector<options::Option<CtlOptions>>{
+                    {"--record", "FILE", "in /dev/shm",
+                     "the recording, from the root folder; %p is the process id.", SetCtlPath},
+                    {"--limit", "BYTES", "256m", "the most that file may hold.", SetCtlLimit},
+                    {"--all-children", "the processes that it has started, too",
+                     &CtlOptions::all_children},
+                    {"--wait", "SECONDS", "10",
+                     "for the answer.  A process answers when it allocates.", SetCtlWait}}}},
       AddCtlWord, CheckCtl);
   return command;
 }

@@ -3,22 +3,21 @@
 #define ALLOMON_TOOLS_CONTROL_OPTIONS_H_
 
 #include <cstdint>
-#include <optional>
 #include <string>
 #include <vector>
 
 #include "absl/status/statusor.h"
 #include "tools/options/command_line.h"
+#include "tools/options/recording_options.h"
 
 namespace allomon::control {
 
 struct CtlOptions : options::Common {
   uint32_t pid = 0;
-  std::string verb;            // start, stop, rate or status
-  std::optional<double> rate;  // of start; of rate, always
-  std::string rate_option;     // the option that has set it
-  uint64_t limit_bytes = 0;    // 0: the process's own
-  std::string path;            // of the recording, absolute; "": the process's own
+  std::string verb;          // start, stop, rate or status
+  options::GivenRate rate;   // of start; of rate, always
+  uint64_t limit_bytes = 0;  // 0: the process's own
+  std::string path;          // of the recording, absolute; "": the process's own
   bool all_children = false;
   double wait_seconds = 10;
 };

@@ -93,6 +93,13 @@ struct Option : OptionText {
 };
 
 template <typename Options>
+std::vector<Option<Options>> operator+(std::vector<Option<Options>> list,
+                                       const std::vector<Option<Options>>& more) {
+  list.insert(list.end(), more.begin(), more.end());
+  return list;
+}
+
+template <typename Options>
 struct Group {
   std::string title;
   std::vector<Option<Options>> options;

@@ -43,7 +43,7 @@ Variables ChildVariables(const Options& options, const std::string& library,
       {"ALLOMON_LIBRARY", "", false},
       {"ALLOMON_MMAP", "", false},  // each process would say that a recording has no mappings
   };
-  if (options.rate) variables.push_back({"ALLOMON_RATE", *options.rate});
+  if (options.rate.samples_per_word) variables.push_back({"ALLOMON_RATE", options.rate.text});
   if (options.seed) variables.push_back({"ALLOMON_SEED", *options.seed});
   if (options.guard_one_in > 0) {
     variables.push_back({"ALLOMON_GUARD", "1/" + std::to_string(options.guard_one_in)});

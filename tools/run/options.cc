@@ -1,51 +1,17 @@
 #include "tools/run/options.h"
 
-#include <cstdio>
-
 #include "tools/options/command_line.h"
+#include "tools/options/recording_options.h"
 #include "tools/options/values.h"
-#include "tracker/formats/recording_segments.h"
 
 namespace allomon::run {
 namespace {
 
 using options::Bad;
 using options::BadValue;
-using options::ParseBytes;
 using options::ParseNumber;
 
 constexpr uint64_t kMostGuardGap = 1'000'000;
-
-// One of three options sets the rate.
-void NoteRateOption(const char* name, Options* options) {
-  if (options->rate_option.empty()) options->rate_option = name;
-  if (options->rate_option != name) options->second_rate_option = name;
-}
-
-// The library takes the rate as text, and gets the user's own.
-absl::Status SetRate(const std::string& value, Options* options) {
-  NoteRateOption("--rate", options);
-  double rate = 0;
-  const absl::Status status = options::ParseRate(value, &rate);
-  if (status.ok()) options->rate = value;
-  return status;
-}
-
-absl::Status SetEvery(const std::string& value, Options* options) {
-  NoteRateOption("--every", options);
-  double rate = 0;
-  const absl::Status status = options::ParseEvery(value, &rate);
-  char text[32];
-  snprintf(text, sizeof text, "%.17g", rate);
-  if (status.ok()) options->rate = text;
-  return status;
-}
-
-absl::Status SetExact(Options* options) {
-  NoteRateOption("--exact", options);
-  options->rate = "1";
-  return absl::OkStatus();
-}
 
 absl::Status SetSeed(const std::string& value, Options* options) {
   uint64_t seed = 0;
@@ -64,14 +30,7 @@ absl::Status SetGuard(const std::string& value, Options* options) {
 }
 
 absl::Status SetLimit(const std::string& value, Options* options) {
-  uint64_t bytes = 0;
-  if (!ParseBytes(value, &bytes) || bytes < recording::kLeastLimitBytes ||
-      bytes > recording::kMostReadBytes) {
-    const std::string most = std::to_string(recording::kMostReadBytes >> 30) + "g";
-    return BadValue("--limit", value, "a size from 1m to " + most + ", such as 256m");
-  }
-  options->limit_bytes = bytes / recording::kSegmentBytes * recording::kSegmentBytes;
-  return absl::OkStatus();
+  return options::ParseLimit(value, &options->limit_bytes);
 }
 
 absl::Status SetOut(const std::string& value, Options* options) {
@@ -82,15 +41,15 @@ absl::Status SetOut(const std::string& value, Options* options) {
   return absl::OkStatus();
 }
 
+using List = std::vector<options::Option<Options>>;
+
 absl::Status AddWord(const std::string& word, Options* options) {
   options->command.push_back(word);
   return absl::OkStatus();
 }
 
 absl::Status Check(const Options& options) {
-  if (!options.second_rate_option.empty()) {
-    return Bad(options.rate_option + " and " + options.second_rate_option + ": choose one");
-  }
+  if (const absl::Status status = options::CheckRate(options.rate); !status.ok()) return status;
   if (options.command.empty()) {
     return Bad("no program to run; allomon run -- PROGRAM ARGUMENTS, and --help says more");
   }
@@ -122,23 +81,23 @@ const options::Command<Options>& RunCommand() {
   static const options::Command<Options> command(
       Text(),
       {{"",
-        {{"-o, --out", "FILE", "allomon.PROGRAM.PID.pb.gz",
-          "the profile.  Other programs that it starts get a file beside it, with their name in "
-          "it.",
-          SetOut},
-         {"--rate", "R", "1e-4", "samples per word of 8 bytes, above 0 and at most 1.", SetRate},
-         {"--every", "BYTES", "80000", "the same, as bytes for each sample (suffixes k, m, g).",
-          SetEvery},
-         {"--exact", "every block (--rate=1); slow", SetExact},
-         {"--keep-malloc",
-          "PROGRAM keeps its own malloc (glibc's, jemalloc, tcmalloc); else mimalloc takes its "
-          "place",
-          &Options::keeps_malloc},
-         {"--no-children", "only the process that PROGRAM begins in", &Options::no_children},
-         {"--guard", "N", "", "finds overflows and uses after free in one of N samples", SetGuard},
-         {"--limit", "BYTES", "256m", "memory for the recording.", SetLimit},
-         {"--seed", "N", "", "draws the same samples again", SetSeed},
-         {"-q, --quiet", "neither progress nor totals; errors are said", &Options::quiet}}}},
+        List{{"-o, --out", "FILE", "allomon.PROGRAM.PID.pb.gz",
+              "the profile.  Other programs that it starts get a file beside it, with their name "
+              "in it.",
+              SetOut}} +
+            options::RateOptions(&Options::rate, "1e-4", "80000") +
+            List{
+                {"--keep-malloc",
+                 "PROGRAM keeps its own malloc (glibc's, jemalloc, tcmalloc); else mimalloc takes "
+                 "its "
+                 "place",
+                 &Options::keeps_malloc},
+                {"--no-children", "only the process that PROGRAM begins in", &Options::no_children},
+                {"--guard", "N", "", "finds overflows and uses after free in one of N samples",
+                 SetGuard},
+                {"--limit", "BYTES", "256m", "memory for the recording.", SetLimit},
+                {"--seed", "N", "", "draws the same samples again", SetSeed},
+                {"-q, --quiet", "neither progress nor totals; errors are said", &Options::quiet}}}},
       AddWord, Check);
   return command;
 }

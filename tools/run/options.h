@@ -9,15 +9,13 @@
 
 #include "absl/status/statusor.h"
 #include "tools/options/command_line.h"
+#include "tools/options/recording_options.h"
 #include "tracker/formats/recording_layout.h"
 
 namespace allomon::run {
 
 struct Options : options::Common {
-  std::optional<std::string> rate;  // hits per word, as ALLOMON_RATE takes it; unset: its default
-  // The options that have set the rate, of which only one is allowed.
-  std::string rate_option;
-  std::string second_rate_option;
+  options::GivenRate rate;  // unset: that of ALLOMON_RATE
   std::optional<std::string> seed;
   uint32_t guard_one_in = 0;  // 0: as ALLOMON_GUARD says
   bool no_children = false;

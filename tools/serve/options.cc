@@ -16,34 +16,22 @@ absl::Status SetPid(const std::string& value, Options* options) {
   return options::BadValue("--pid", value, "the id of a process; allomon list shows them");
 }
 
-absl::Status SetRate(const std::string& value, Options* options) {
-  return options::ParseRate(value, &options->rate.emplace());
-}
-absl::Status SetEvery(const std::string& value, Options* options) {
-  return options::ParseEvery(value, &options->rate.emplace());
-}
-
 absl::Status AddWord(const std::string& word, Options*) {
   return Bad("\"" + word + "\": name a folder by --dir or a process by --pid");
-}
-
-absl::Status SetExact(Options* options) {
-  options->rate = 1;
-  return absl::OkStatus();
 }
 
 absl::Status Check(const Options& options) {
   if (options.pid != 0 && !options.folder.empty()) return Bad("give --pid or --dir, not both");
   if (options.pid == 0 && options.all_children) return Bad("--all-children goes with --pid");
   if (options.pid != 0 && options.all_users) return Bad("--all-users goes with --dir");
-  if (options.pid == 0 && options.rate) {
+  if (options.pid == 0 && options.rate.samples_per_word) {
     return Bad(
         "--rate, --every and --exact go with --pid: recordings of a folder have their rates");
   }
   if (!options.token.empty() && !options.token_file.empty()) {
     return Bad("give --token or --token-file, not both");
   }
-  return absl::OkStatus();
+  return options::CheckRate(options.rate);
 }
 
 options::CommandText Text() {
@@ -83,11 +71,7 @@ const options::Command<Options>& ServeCommand() {
           SetPid},
          {"--all-children", "with --pid: of the processes that it has started, too",
           &Options::all_children}}},
-       {"Of a recording that --pid begins",
-        {{"--rate", "R", "", "samples per word of 8 bytes, above 0 and at most 1", SetRate},
-         {"--every", "BYTES", "", "the same, as bytes for each sample (suffixes k, m, g)",
-          SetEvery},
-         {"--exact", "every block (--rate=1); slow", SetExact}}},
+       {"Of a recording that --pid begins", options::RateOptions(&Options::rate)},
        {"",
         {{"--token-file", "FILE", "",
           "its first line is the token that clients must send, as \"Authorization: Bearer "

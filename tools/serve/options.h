@@ -3,12 +3,12 @@
 #define ALLOMON_TOOLS_SERVE_OPTIONS_H_
 
 #include <cstdint>
-#include <optional>
 #include <string>
 #include <vector>
 
 #include "absl/status/statusor.h"
 #include "tools/options/command_line.h"
+#include "tools/options/recording_options.h"
 
 namespace allomon::serve {
 
@@ -19,9 +19,9 @@ struct Options : options::Common {
   std::string folder;  // empty: the processes' own
   uint32_t pid = 0;    // 0: all recordings of the folder
   bool all_children = false;
-  bool all_users = false;      // recordings of a folder that others own, too
-  std::optional<double> rate;  // of a recording that is begun
-  std::string token;           // empty: none is asked for
+  bool all_users = false;   // recordings of a folder that others own, too
+  options::GivenRate rate;  // of a recording that is begun
+  std::string token;        // empty: none is asked for
   std::string token_file;
   std::string debug_dir;  // debug files are looked for there, too
 };

@@ -96,7 +96,7 @@ absl::StatusOr<std::unique_ptr<Source>> SourceOf(const Options& options) {
     ProcessSource::Wish wish;
     wish.pid = options.pid;
     wish.all_children = options.all_children;
-    wish.rate = options.rate.value_or(wish.rate);
+    wish.rate = options.rate.samples_per_word.value_or(wish.rate);
     std::string note;
     auto source = ProcessSource::Open(wish, kWaitSeconds, &note);
     if (!source.ok()) return source.status();

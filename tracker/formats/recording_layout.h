@@ -34,6 +34,8 @@ inline constexpr uint64_t kLeastLimitBytes = uint64_t{1} << 20;
 // The minimum rate of a recording: a hit in 8 TB.  Readers take a lower one for damage.
 inline constexpr double kLeastRate = 1e-12;
 inline constexpr uint64_t kMostLimitBytes = uint64_t{16} << 30;
+// A reader takes no more than this from one file.
+inline constexpr uint64_t kMostReadBytes = uint64_t{2} << 30;
 
 struct FileHeader {
   char magic[8];

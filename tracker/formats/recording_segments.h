@@ -14,9 +14,6 @@
 
 namespace allomon::recording {
 
-// A reader takes no more than this from one file.
-inline constexpr uint64_t kMostReadBytes = uint64_t{2} << 30;
-
 // On failure returns false, and *error is one line without the file's name.
 bool ReadFileHeader(const RecordingBytes& bytes, FileHeader* header, std::string* error);
 

@@ -76,7 +76,7 @@ inline constexpr KnownVariable kVariables[] = {
     {"ALLOMON_RECORD", VariableReader::kPreload, true},
     // Set by `allomon run`.  The device and the inode of its memory file.
     {"ALLOMON_RECORD_INODE", VariableReader::kPreload, true},
-    // Default: `256m`.  The largest size of the recording.
+    // Default: `256m`.  The largest size of the recording.  Commands read at most 2g of one.
     {"ALLOMON_RECORD_LIMIT", VariableReader::kPreload, true},
     // Set by `allomon run --no-children`.  The only process that records.
     {"ALLOMON_RECORD_ONLY", VariableReader::kPreload, true},

@@ -108,11 +108,6 @@ absl::Status AddFile(const std::string& name, Options* options) {
 
 using List = std::vector<Option<Options>>;
 
-List operator+(List list, const List& more) {
-  list.insert(list.end(), more.begin(), more.end());
-  return list;
-}
-
 // --- The parts of the tables that both commands have.
 
 List Metrics() {
