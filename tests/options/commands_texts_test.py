@@ -59,6 +59,11 @@ class Texts(unittest.TestCase):
         self.assertTrue(OPTIONS["top"]["-n"])
         self.assertTrue(OPTIONS["flame"]["-o"])
 
+    def test_names_are_those_of_the_help(self):
+        self.assertEqual(text_of("help", "--names").split("\n"), [*COMMANDS, ""])
+        self.assertEqual(allomon("help", "--names", "report")[:2], (2, ""))
+        self.assertEqual(allomon("help", "--names", "--man")[:2], (2, ""))
+
     def test_lines_of_help_fit_a_terminal(self):
         for command, text in HELP.items():
             for line in text.split("\n"):
@@ -185,6 +190,9 @@ class Bash(unittest.TestCase):
     def test_words(self):
         self.assertEqual(self.complete("ctl", "17", "st"), ["start", "stop", "status"])
         self.assertEqual(self.complete("help", "--completion=z"), ["zsh"])
+        self.assertEqual(self.complete("help", ""), COMMANDS)
+        self.assertEqual(self.complete("help", "re"), ["report"])
+        self.assertEqual(self.complete("help", "--ma"), ["--man"])
 
 
 if __name__ == "__main__":

@@ -33,6 +33,7 @@ CommandText Paint() {
                     "paint.  A second sentence",
                     false},
                    {{"--shade"}, "", "", "an old name", true}}}};
+  text.terms = {{"BRUSH", ""}, {"TIME", "as `date` says"}};
   text.statuses = {{"0", "painted"}, {"2", "bad input"}};
   text.examples = {{"allomon paint -o - x", "to standard output"}};
   return text;
@@ -61,6 +62,8 @@ TEST(ManPageTest, NothingOfATextIsARequest) {
   EXPECT_THAT(page, StartsWith(".TH \"ALLOMON\\-PAINT\" 1 "));
   EXPECT_THAT(page, HasSubstr("\\fB\\-o\\fR, \\fB\\-\\-output\\fR=\\fIFILE\\fR\n"));
   EXPECT_THAT(page, HasSubstr("like \\eskies"));
+  EXPECT_THAT(page, HasSubstr("as \\(gadate\\(ga says"));
+  EXPECT_THAT(page, HasSubstr(".TP\n\\fBBRUSH\\fR\n\\&\n"));
   // Options without a title in common have no heading, unless they follow others that have one.
   EXPECT_THAT(page, HasSubstr(".SH OPTIONS\n.TP\n"));
   EXPECT_THAT(page, HasSubstr(".SS \"Of colours\"\n"));
@@ -76,6 +79,17 @@ TEST(CompletionTest, TextsAreQuoted) {
   const std::string fish = CompletionOf(Program(), Shell::kFish);
   EXPECT_THAT(fish, HasSubstr(" -l color -x -a 'red blue' -d 'paint'\n"));
   EXPECT_THAT(fish, HasSubstr(" -s o -l output -rF -d 'the picture'\n"));
+  const std::string names[] = {"  explain) options='' words='paint explain'",
+                               "'1:command:(paint explain)'",
+                               "'__fish_seen_subcommand_from explain' -f -a 'paint explain'"};
+  CommandText explain;
+  explain.name = "explain";
+  explain.words = Words::kCommand;
+  ProgramText two = Program();
+  two.commands.push_back(&explain);
+  EXPECT_THAT(CompletionOf(two, Shell::kBash), HasSubstr(names[0]));
+  EXPECT_THAT(CompletionOf(two, Shell::kZsh), HasSubstr(names[1]));
+  EXPECT_THAT(CompletionOf(two, Shell::kFish), HasSubstr(names[2]));
   for (const Shell shell : {Shell::kBash, Shell::kZsh, Shell::kFish}) {
     EXPECT_THAT(CompletionOf(Program(), shell), Not(HasSubstr("shade")));
   }

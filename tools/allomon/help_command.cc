@@ -19,6 +19,7 @@ using options::Shell;
 
 struct Options : options::Common {
   bool man = false;
+  bool names = false;
   std::optional<Shell> shell;
   std::string command;  // empty: all
 };
@@ -39,8 +40,12 @@ absl::Status AddWord(const std::string& word, Options* options) {
 absl::Status Check(const Options& options) {
   const bool is_of_all = options.shell.has_value();
   if (is_of_all && options.man) return options::Bad("--man and --completion: choose one");
-  if (is_of_all && !options.command.empty()) {
-    return options::Bad("--completion is of all commands: leave out " + options.command);
+  if (options.names && (is_of_all || options.man)) {
+    return options::Bad("--names and another option: choose one");
+  }
+  if ((is_of_all || options.names) && !options.command.empty()) {
+    return options::Bad(std::string(is_of_all ? "--completion" : "--names") +
+                        " is of all commands: leave out " + options.command);
   }
   return absl::OkStatus();
 }
@@ -49,8 +54,9 @@ options::CommandText Describe() {
   options::CommandText text;
   text.name = "help";
   text.summary = "explain a command; write man pages and completions of shells";
-  text.usages = {"[COMMAND]", "--man [COMMAND]", "--completion=SHELL"};
+  text.usages = {"[COMMAND]", "--man [COMMAND]", "--completion=SHELL", "--names"};
   text.description = {"Shows what a command does and which options it takes."};
+  text.words = options::Words::kCommand;
   text.statuses = {{"0", "shown"}, {"2", "there is no such command"}};
   text.examples = {
       {"allomon help --man report | man -l -", "the manual page of allomon report"},
@@ -64,13 +70,20 @@ const options::Command<Options>& HelpCommand() {
       {{"",
         {{"--man", "the manual page of allomon, or of the command, in troff", &Options::man},
          {"--completion", options::OneOf(kShells), "", "a file that the shell completes with",
-          SetShell}}}},
+          SetShell},
+         {"--names", "the names of all commands, one on each line", &Options::names}}}},
       AddWord, Check);
   return command;
 }
 
 std::string Safe(const std::string& text) {
   return Printable(text, report::ThisTerminal().charset);
+}
+
+std::string NamesOf(const options::ProgramText& program) {
+  std::string names;
+  for (const options::CommandText* command : program.commands) names += command->name + "\n";
+  return names;
 }
 
 }  // namespace
@@ -106,6 +119,7 @@ CommandResult RunHelp(const std::vector<std::string>& args, const options::Progr
   const auto answer = options::AnswerTo(*options, HelpText());
   if (answer.has_value()) return *answer;
   if (options->shell.has_value()) return {0, CompletionOf(program, *options->shell), ""};
+  if (options->names) return {0, NamesOf(program), ""};
   if (options->command.empty()) return {0, options->man ? ManPageOf(program) : Usage(program), ""};
   const options::CommandText* const command = program.Find(options->command);
   if (command == nullptr) return UnknownCommand(options->command, program);

@@ -44,7 +44,7 @@ struct GroupText {
 };
 
 // What the words are that are no options.
-enum class Words { kNone, kFiles, kProcess, kProgram };
+enum class Words { kNone, kFiles, kProcess, kProgram, kCommand };
 
 struct CommandText {
   std::string name;

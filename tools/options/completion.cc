@@ -25,8 +25,17 @@ std::string Joined(const std::vector<Term>& words) {
   return joined;
 }
 
+std::string CommandNames(const ProgramText& program) {
+  std::string names;
+  for (const CommandText* command : program.commands) {
+    names += (names.empty() ? "" : " ") + command->name;
+  }
+  return names;
+}
+
 // The words that a command's own words may be.
-std::string TermsOf(const CommandText& command) {
+std::string TermsOf(const CommandText& command, const ProgramText& program) {
+  if (command.words == Words::kCommand) return CommandNames(program);
   std::string words;
   if (command.words != Words::kProcess) return words;
   for (const Term& term : command.terms) {
@@ -72,7 +81,7 @@ std::string BashValues(const CommandText& command) {
   return cases;
 }
 
-std::string BashOptions(const CommandText& command) {
+std::string BashOptions(const CommandText& command, const ProgramText& program) {
   std::string words;
   ForEachOption(command, [&words](const OptionText& option) {
     for (const std::string& name : option.names) {
@@ -81,18 +90,10 @@ std::string BashOptions(const CommandText& command) {
   });
   std::string files = command.words == Words::kFiles ? "files=-f" : "";
   if (command.words == Words::kProgram) files = "files=-cf";
-  const std::string terms = TermsOf(command);
+  const std::string terms = TermsOf(command, program);
   return "    " + command.name + ") options=" + Quoted(words) +
          (terms.empty() ? "" : " words=" + Quoted(terms)) + (files.empty() ? "" : " " + files) +
          " ;;\n";
-}
-
-std::string CommandNames(const ProgramText& program) {
-  std::string names;
-  for (const CommandText* command : program.commands) {
-    names += (names.empty() ? "" : " ") + command->name;
-  }
-  return names;
 }
 
 // The shell splits --name=value at the sign, which is a word of its own then.
@@ -126,7 +127,7 @@ std::string Bash(const ProgramText& program) {
                      " help --completion=bash.\n" + function + kBashWords;
   for (const CommandText* command : program.commands) text += BashValues(*command);
   text += "    *) at=words ;;\n  esac\n  case ${at:+$command} in\n";
-  for (const CommandText* command : program.commands) text += BashOptions(*command);
+  for (const CommandText* command : program.commands) text += BashOptions(*command, program);
   text += "  esac\n  if ((COMP_CWORD == 1)); then words=" +
           Quoted(CommandNames(program) + " --help --version") + " at=''; fi\n" + kBashReply;
   return text + "complete -F " + function + " " + program.name + "\n";
@@ -154,7 +155,7 @@ std::string ZshValue(const OptionText& option) {
                              : ": ");
 }
 
-std::string ZshSpecs(const CommandText& command) {
+std::string ZshSpecs(const CommandText& command, const ProgramText& program) {
   std::string specs;
   ForEachOption(command, [&specs](const OptionText& option) {
     std::string all;
@@ -165,11 +166,12 @@ std::string ZshSpecs(const CommandText& command) {
                Quoted("*" + name + sign + "[" + ZshText(Brief(option)) + "]" + ZshValue(option));
     }
   });
-  const std::string terms = TermsOf(command);
+  const std::string terms = TermsOf(command, program);
   if (command.words == Words::kFiles) specs += " \\\n        '*:file:_files'";
   if (command.words == Words::kProgram) {
     specs += " \\\n        '(-)1:program:_command_names -e' '*::arguments:_normal'";
   }
+  if (command.words == Words::kCommand) specs += " \\\n        '1:command:(" + terms + ")'";
   if (command.words == Words::kProcess) {
     specs += " \\\n        '1:process:_pids'";
     if (!terms.empty()) specs += " '*:word:(" + terms + ")'";
@@ -194,7 +196,8 @@ std::string Zsh(const ProgramText& program) {
       "  (( CURRENT-- ))\n"
       "  case $words[1] in\n";
   for (const CommandText* command : program.commands) {
-    text += "    " + command->name + ")\n      _arguments -S" + ZshSpecs(*command) + "\n      ;;\n";
+    text += "    " + command->name + ")\n      _arguments -S" + ZshSpecs(*command, program) +
+            "\n      ;;\n";
   }
   text += "  esac\n}\n";
   return text + "_" + program.name + " \"$@\"\n";
@@ -233,11 +236,12 @@ std::string Fish(const ProgramText& program) {
   for (const CommandText* command : program.commands) {
     const std::string start = complete + " -n '__fish_seen_subcommand_from " + command->name + "'";
     ForEachOption(*command, [&](const OptionText& option) { text += FishOption(start, option); });
-    const std::string terms = TermsOf(*command);
+    const std::string terms = TermsOf(*command, program);
     if (command->words == Words::kNone) text += start + " -f\n";
     if (command->words == Words::kProcess) {
       text += start + " -f -a '(__fish_complete_pids)" + (terms.empty() ? "" : " ") + terms + "'\n";
     }
+    if (command->words == Words::kCommand) text += start + " -f -a '" + terms + "'\n";
     if (command->words == Words::kProgram) {
       text += start + " -a '(__fish_complete_command)'\n";
     }

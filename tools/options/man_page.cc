@@ -5,8 +5,8 @@
 namespace allomon::options {
 namespace {
 
-// A line of text.  A hyphen of a name is a minus, which people copy.  A point or an apostrophe at
-// the start would be a request.
+// A line of text.  A hyphen of a name is a minus and a backtick none of a pair of quotes, since
+// people copy them.  A point or an apostrophe at the start would be a request.
 std::string Escaped(const std::string& text) {
   std::string escaped;
   for (const char c : text) {
@@ -16,6 +16,8 @@ std::string Escaped(const std::string& text) {
       escaped += "\\-";
     } else if (c == '\'') {
       escaped += "\\(aq";
+    } else if (c == '`') {
+      escaped += "\\(ga";
     } else {
       escaped += c;
     }
@@ -43,7 +45,7 @@ std::string PageName(const ProgramText& program, const CommandText& command) {
 }
 
 std::string Term1(const std::string& shown, const std::string& text) {
-  return ".TP\n" + shown + "\n" + Line(text.empty() ? "\\&" : text);
+  return ".TP\n" + shown + "\n" + (text.empty() ? "\\&\n" : Line(text));
 }
 
 // "-o FILE, --output=FILE", names bold and arguments italic.
