@@ -1,7 +1,5 @@
 # Manual pages, and completions of bash, zsh and fish: `allomon help` writes them.
 set(texts "${CMAKE_CURRENT_BINARY_DIR}/texts")
-find_program(ALLOMON_GZIP gzip)
-mark_as_advanced(ALLOMON_GZIP)
 set(writer "${PROJECT_SOURCE_DIR}/cmake/write_command_texts.cmake")
 add_custom_command(OUTPUT "${texts}/written" DEPENDS command_allomon "${writer}"
   COMMAND "${CMAKE_COMMAND}" "-DALLOMON=$<TARGET_FILE:command_allomon>" "-DGZIP=${ALLOMON_GZIP}"

@@ -14,11 +14,14 @@ if(TARGET portable_preloaded)
     LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} ${for_packages})
 endif()
 install(FILES cmake/package/copyright DESTINATION share/doc/allomon ${for_packages})
-# The documents keep their folders, since they link each other by these.
-file(GLOB_RECURSE documents RELATIVE "${PROJECT_SOURCE_DIR}" CONFIGURE_DEPENDS allocator/*.md
-  benchmarks/*.md cmake/*.md docs/*.md examples/*.md runtime/*.md tools/*.md tracker/*.md)
-list(APPEND documents README.md SECURITY.md ARCHITECTURE.md CONTRIBUTING.md
-  benchmarks/compare.svg tools/flame/flame.png tools/report/example.svg)
+# The documents and their pictures keep their folders, since they link each other by these.
+set(document_patterns "")
+foreach(folder IN ITEMS allocator benchmarks cmake docs examples runtime tools tracker)
+  list(APPEND document_patterns "${folder}/*.md" "${folder}/*.png" "${folder}/*.svg")
+endforeach()
+file(GLOB_RECURSE documents RELATIVE "${PROJECT_SOURCE_DIR}" CONFIGURE_DEPENDS
+  ${document_patterns})
+list(APPEND documents README.md SECURITY.md ARCHITECTURE.md CONTRIBUTING.md)
 foreach(document IN LISTS documents)
   cmake_path(GET document PARENT_PATH folder)
   install(FILES "${document}" DESTINATION "share/doc/allomon/${folder}" ${for_packages})

@@ -46,7 +46,10 @@ if type dpkg-deb >/dev/null 2>&1; then
 fi
 for file in bin/allomon bin/mlprof bin/prof lib/liballomon.so lib/allomon/run_gate.sh \
   lib/cmake/Allomon/AllomonConfig.cmake lib/pkgconfig/allomon.pc share/doc/allomon/copyright \
-  share/doc/allomon/docs/quick_start.md share/doc/allomon/tools/run/README.md \
+  share/doc/allomon/tools/flame/flame.png share/doc/allomon/tools/flame/flame_diff.png \
+  share/doc/allomon/benchmarks/compare.svg share/doc/allomon/tools/report/example.svg \
+  share/doc/allomon/SECURITY.md share/doc/allomon/docs/quick_start.md \
+  share/doc/allomon/tools/run/README.md \
   share/man/man1/allomon.1.gz share/man/man1/allomon-report.1.gz \
   share/bash-completion/completions/allomon share/zsh/vendor-completions/_allomon \
   share/fish/vendor_completions.d/allomon.fish; do
