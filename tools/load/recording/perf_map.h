@@ -48,7 +48,7 @@ class PerfMap {
   // as the map.
   std::string_view Find(uint64_t address) const;
 
-  // The function and its place, by the dump or else by the name; without a name: none.
+  // The function and its place, by the name or else by the dump; without a name: none.
   GeneratedFunction FindFunction(uint64_t address) const;
 
  private:
