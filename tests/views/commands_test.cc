@@ -114,6 +114,7 @@ TEST_F(CommandsTest, BadOptionsAreSaidInOneLine) {
   ExpectError(Report({"server.pb.gz", "--sort=gc"}), "sort by cur, stack or name");
   ExpectError(Report({"server.pb.gz", "--metrik=live"}), "did you mean --metric?");
   ExpectError(Diff({"server.pb.gz", "server.pb.gz", "--sort=name"}), "--sort is for mlmon.out");
+  ExpectError(Diff({"server.pb.gz", "server.pb.gz", "--sort=gc"}), "--sort is for mlmon.out");
   ExpectError(Diff({"server.pb.gz", "server.pb.gz", "--view=sizes"}),
               "--view: \"sizes\" is not functions, tree, callers or lines");
   ExpectError(Report({"server.pb.gz", "--frobnicate"}), "unknown option --frobnicate");

@@ -287,7 +287,7 @@ absl::StatusOr<Options> ParseOptions(const std::vector<std::string>& args, Comma
 
 absl::Status CheckInputs(const Options& options, unsigned kind, const std::string& file) {
   for (const options::Given& given : options.given) {
-    if (kind == kWithStacks && given.name == "--sort" && given.value == "gc") {
+    if (kind == kWithStacks && given.inputs == 0 && given.name == "--sort" && given.value == "gc") {
       return Bad("--sort=gc is for mlmon.out: sort by cur, stack or name");
     }
     if (given.inputs == 0 || (given.inputs & kind) != 0) continue;
