@@ -1,6 +1,9 @@
 #include "tools/symbols/expanded_file.h"
 
-#ifdef ALLOMON_HAS_ZSTD
+#include <elfutils/version.h>
+
+// Later versions of elfutils expand by themselves.
+#if defined(ALLOMON_HAS_ZSTD) && !_ELFUTILS_PREREQ(0, 189)
 
 #include <elf.h>
 #include <sys/mman.h>
