@@ -59,9 +59,20 @@ std::vector<GElf_Phdr> LoadedParts(Dwfl_Module* module) {
   return parts;
 }
 
-// At base 0 the session's addresses are the file's.  nullptr if it is no ELF file.
-Dwfl_Module* Report(Dwfl* session, const std::string& path) {
-  const int fd = ExpandedFile(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+// -1 if it is no regular file.  Pipes and devices are not opened: that may wait, or do something.
+int OpenFile(const std::string& path, struct stat* status) {
+  if (stat(path.c_str(), status) != 0 || !S_ISREG(status->st_mode)) return -1;
+  const int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+  if (fd < 0) return -1;
+  // What was there a moment ago may not be what was opened.
+  if (fstat(fd, status) == 0 && S_ISREG(status->st_mode)) return fd;
+  close(fd);
+  return -1;
+}
+
+// Takes `fd`.  At base 0 the session's addresses are the file's.  nullptr if it is no ELF file.
+Dwfl_Module* Report(Dwfl* session, const std::string& path, int fd) {
+  fd = ExpandedFile(fd);
   Dwfl_Module* const module = dwfl_report_elf(session, path.c_str(), path.c_str(), fd, 0, true);
   if (module == nullptr && fd >= 0) close(fd);
   dwfl_report_end(session, nullptr, nullptr);
@@ -73,12 +84,15 @@ Dwfl_Module* Report(Dwfl* session, const std::string& path) {
 }  // namespace
 
 std::unique_ptr<CodeFile> CodeFile::Open(const std::string& path, const std::string& debug_folder) {
-  // Rejects pipes first: opening one would wait for its writer.
   struct stat status = {};
-  if (stat(path.c_str(), &status) != 0 || !S_ISREG(status.st_mode)) return nullptr;
+  const int fd = OpenFile(path, &status);
+  if (fd < 0) return nullptr;
   Dwfl* const session = BeginLocalSession(debug_folder);
-  if (session == nullptr) return nullptr;
-  Dwfl_Module* const module = Report(session, path);
+  if (session == nullptr) {
+    close(fd);
+    return nullptr;
+  }
+  Dwfl_Module* const module = Report(session, path, fd);
   std::unique_ptr<CodeFile> file(new CodeFile(path, IdentityOf(status), session, module));
   file->debug_folder_ = debug_folder;
   if (module == nullptr) return nullptr;
@@ -97,8 +111,16 @@ void CodeFile::FindDebugFile() const {
   Dwarf_Addr bias = 0;
   dwfl_module_getdwarf(module_, &bias);
   if (choice_.compressed.empty()) return;
+  struct stat status = {};
+  const int fd = OpenFile(path_, &status);
+  if (fd < 0) return;
+  if (!(IdentityOf(status) == identity_)) {
+    close(fd);
+    return;
+  }
   Dwfl* const session = BeginLocalSession(debug_folder_);
-  Dwfl_Module* const module = session == nullptr ? nullptr : Report(session, path_);
+  if (session == nullptr) close(fd);
+  Dwfl_Module* const module = session == nullptr ? nullptr : Report(session, path_, fd);
   if (module == nullptr) {
     if (session != nullptr) dwfl_end(session);
     return;
