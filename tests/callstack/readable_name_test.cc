@@ -2,6 +2,11 @@
 
 #include <gtest/gtest.h>
 
+#include <string>
+#include <string_view>
+
+#include "tracker/names/base_name.h"
+
 namespace allomon {
 namespace {
 
@@ -46,6 +51,13 @@ TEST(ReadableName, OldRustNamesHaveNoHash) {
   EXPECT_EQ(ReadableName("_ZN58_$LT$alloc..string..String$u20$as$u20$core..fmt..Write$GT$9write_"
                          "str17h0123456789abcdefE"),
             "<alloc::string::String as core::fmt::Write>::write_str");
+}
+
+TEST(BaseName, IsTheLastPart) {
+  EXPECT_EQ(BaseName(std::string("/usr/bin/python3")), "python3");
+  EXPECT_EQ(BaseName(std::string_view("/usr/bin/python3")), "python3");
+  EXPECT_EQ(BaseName(std::string("p")), "p");
+  EXPECT_EQ(BaseName(std::string_view("folder/")), "");
 }
 
 }  // namespace

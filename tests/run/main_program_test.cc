@@ -52,10 +52,5 @@ TEST(MainProgramTest, FirstProcessThatIsNotRecordedIsAWrapper) {
 
 TEST(MainProgramTest, NoProcesses) { EXPECT_TRUE(Programs({}, 1).empty()); }
 
-TEST(MainProgramTest, NameIsTheLastPart) {
-  EXPECT_EQ(NameOf("/usr/bin/python3"), "python3");
-  EXPECT_EQ(NameOf("p"), "p");
-}
-
 }  // namespace
 }  // namespace allomon::run

@@ -15,6 +15,7 @@
 #include "tools/options/help.h"
 #include "tools/text/plain_text.h"
 #include "tracker/formats/write_file.h"
+#include "tracker/names/base_name.h"
 
 namespace allomon::flame {
 namespace {
@@ -104,7 +105,7 @@ std::string TitleOf(const std::string& title, const Profiles& profiles) {
   if (!title.empty()) return title;
   const NamedProfile& first = profiles.shown[0];
   const std::string name = heap::ProgramName(first.profile.program, first.profile.command);
-  return name.empty() ? std::string(LastPart(first.file)) : name;
+  return name.empty() ? std::string(BaseName(first.file)) : name;
 }
 
 std::string SizeText(size_t bytes) {

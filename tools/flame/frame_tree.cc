@@ -4,6 +4,8 @@
 #include <cstdio>
 #include <utility>
 
+#include "tracker/names/base_name.h"
+
 namespace allomon::flame {
 namespace {
 
@@ -22,7 +24,7 @@ std::string NameOfAddress(uint64_t address, const heap::Mapping* mapping) {
   if (mapping == nullptr || mapping->path.empty()) {
     return address == 0 ? "(unknown)" : Hexadecimal(address);
   }
-  return std::string(LastPart(mapping->path)) + "+" +
+  return std::string(BaseName(mapping->path)) + "+" +
          Hexadecimal(address - mapping->begin + mapping->file_offset);
 }
 
@@ -33,11 +35,6 @@ bool IsNothing(const heap::Estimate& estimate) {
 }
 
 }  // namespace
-
-std::string_view LastPart(std::string_view path) {
-  const size_t slash = path.rfind('/');
-  return slash == std::string_view::npos ? path : path.substr(slash + 1);
-}
 
 FrameTree::FrameTree(std::vector<heap::Metric> metrics, Builds builds)
     : builds_(builds), metrics_(std::move(metrics)), nodes_(1) {}
@@ -77,7 +74,7 @@ std::vector<FrameTree::Steps> FrameTree::StepsOfLocations(const heap::HeapProfil
 FrameTree::Steps FrameTree::StepsOf(const heap::Location& location,
                                     const heap::HeapProfile& profile) {
   const heap::Mapping* const mapping = MappingOf(location, profile);
-  const std::string module(mapping == nullptr ? "" : LastPart(mapping->path));
+  const std::string module(mapping == nullptr ? "" : BaseName(mapping->path));
   if (location.lines.empty()) {
     return {{FunctionOf({NameOfAddress(location.address, mapping), "", module}), false, 0}};
   }
@@ -94,7 +91,7 @@ FrameTree::Steps FrameTree::StepsOf(const heap::Location& location,
 std::string FrameTree::KeyOf(const FrameFunction& function) const {
   std::string key = function.name;
   key.append(1, '\0');
-  if (builds_ == Builds::kTwo) return key.append(LastPart(function.file));
+  if (builds_ == Builds::kTwo) return key.append(BaseName(function.file));
   return key.append(function.file).append(1, '\0').append(function.module);
 }
 

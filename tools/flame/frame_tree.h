@@ -98,9 +98,6 @@ class FrameTree {
   size_t frames_walked_ = 0;
 };
 
-// Returns the last part of a path.
-std::string_view LastPart(std::string_view path);
-
 }  // namespace allomon::flame
 
 #endif  // ALLOMON_TOOLS_FLAME_FRAME_TREE_H_

@@ -7,6 +7,7 @@
 #include <unordered_set>
 
 #include "tools/text/hexadecimal.h"
+#include "tracker/names/base_name.h"
 
 namespace allomon::interchange {
 namespace {
@@ -21,8 +22,6 @@ int64_t Sum(int64_t a, int64_t b) {
   int64_t sum = 0;
   return __builtin_add_overflow(a, b, &sum) ? INT64_MAX : sum;
 }
-
-std::string LastPart(const std::string& path) { return path.substr(path.rfind('/') + 1); }
 
 // Numbers frames; equal ones get one number.
 class FrameNumbers {
@@ -171,7 +170,7 @@ std::string UnnamedLocation(const HeapProfile& profile, const Location& location
   }
   const heap::Mapping& mapping = profile.mappings[location.mapping];
   const uint64_t offset = location.address - mapping.begin + mapping.file_offset;
-  return LastPart(mapping.path) + "+0x" + Hexadecimal(offset);
+  return BaseName(mapping.path) + "+0x" + Hexadecimal(offset);
 }
 
 Stacks StacksOf(const HeapProfile& profile, Detail detail) { return Maker(profile, detail).Make(); }

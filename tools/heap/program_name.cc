@@ -4,6 +4,8 @@
 #include <iterator>
 #include <vector>
 
+#include "tracker/names/base_name.h"
+
 namespace allomon::heap {
 namespace {
 
@@ -15,8 +17,6 @@ constexpr std::string_view kWithValue[] = {"--require", "-I", "-W", "-X", "-r"};
 constexpr std::string_view kWithCode[] = {"-c", "-e", "--eval"};
 constexpr std::string_view kModule = "-m";  // python's
 
-std::string_view LastPart(std::string_view path) { return path.substr(path.rfind('/') + 1); }
-
 template <size_t kSize>
 bool IsOneOf(std::string_view word, const std::string_view (&words)[kSize]) {
   return std::find(std::begin(words), std::end(words), word) != std::end(words);
@@ -24,7 +24,7 @@ bool IsOneOf(std::string_view word, const std::string_view (&words)[kSize]) {
 
 // "python3.11" is python.
 bool IsInterpreter(std::string_view executable) {
-  const std::string_view name = LastPart(executable);
+  const std::string_view name = BaseName(executable);
   const size_t end = name.find_last_not_of("0123456789.");
   return end != std::string_view::npos && IsOneOf(name.substr(0, end + 1), kInterpreters);
 }
@@ -47,7 +47,7 @@ std::string_view ScriptOf(const std::vector<std::string_view>& words) {
     if (IsOneOf(words[i], kWithValue)) {
       ++i;
     } else if (words[i][0] != '-') {
-      return LastPart(words[i]);
+      return BaseName(words[i]);
     }
   }
   return "";
@@ -57,16 +57,16 @@ std::string_view ScriptOf(const std::vector<std::string_view>& words) {
 
 std::string ProgramName(std::string_view executable, std::string_view command) {
   const std::vector<std::string_view> words = WordsOf(command);
-  if (words.empty()) return std::string(LastPart(executable));
+  if (words.empty()) return std::string(BaseName(executable));
   if (IsInterpreter(executable)) {
     const std::string_view script = ScriptOf(words);
     if (!script.empty()) return std::string(script);
   }
   std::string_view name = words[0];
   if (name[0] == '-') name.remove_prefix(1);  // a login shell's
-  name = LastPart(name);
+  name = BaseName(name);
   if (!name.empty() && name.back() == ':') name.remove_suffix(1);  // "nginx: worker"
-  return std::string(name.empty() ? LastPart(executable) : name);
+  return std::string(name.empty() ? BaseName(executable) : name);
 }
 
 }  // namespace allomon::heap

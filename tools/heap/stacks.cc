@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "tools/heap/pair_table.h"
+#include "tracker/names/base_name.h"
 #include "tracker/names/wrappers.h"
 
 namespace allomon::heap {
@@ -23,8 +24,6 @@ std::string Hex(uint64_t value) {
   snprintf(text, sizeof text, "0x%" PRIx64, value);
   return text;
 }
-
-std::string BaseName(const std::string& path) { return path.substr(path.rfind('/') + 1); }
 
 // Assigns names to the functions and addresses of a profile.
 class NameTable {

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "tools/text/plain_text.h"
+#include "tracker/names/base_name.h"
 
 namespace allomon::load {
 namespace {
@@ -12,7 +13,7 @@ using heap::HeapProfile;
 constexpr size_t kMostNames = 8;
 
 std::string NameOf(const HeapProfile& profile) {
-  return Printable(profile.program.substr(profile.program.rfind('/') + 1), Charset::kUtf8);
+  return Printable(BaseName(profile.program), Charset::kUtf8);
 }
 
 // Returns the names of all profiles except the one at index `except`.

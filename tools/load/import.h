@@ -37,9 +37,9 @@ bool LooksLikeCollapsed(std::string_view first_bytes);
 Imported ImportCollapsed(std::string_view text, heap::Metric metric,
                          const ImportLimits& limits = {});
 
-// Recognizes an mlmon.out of kind alloc.  Its import needs the script beside it, which has the
-// functions' names.  Each function becomes a stack of its own, with the bytes that it allocated
-// itself.  Numbers of blocks are not known.
+// Recognizes an mlmon.out.  Those of kind alloc can be imported, with the script beside it, which
+// has the functions' names.  Each function becomes a stack of its own, with the bytes that it
+// allocated itself.  Numbers of blocks are not known.
 bool LooksLikeMlmon(std::string_view first_bytes);
 Imported ImportMlmon(std::string_view profile, std::string_view sources_script,
                      const ImportLimits& limits = {});

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "tools/symbols/code_file.h"
+#include "tracker/names/base_name.h"
 #include "tracker/names/wrappers.h"
 
 namespace allomon::report {
@@ -23,7 +24,7 @@ Place StartOf(const CodeAddress& at) { return {at.module, at.start}; }
 std::string OffsetIn(const std::string& path, uint64_t address) {
   char text[24];
   std::snprintf(text, sizeof(text), ": 0x%" PRIx64, address);
-  return path.substr(path.rfind('/') + 1) + text;
+  return BaseName(path) + text;
 }
 
 // Reads the code of a profile's modules.
@@ -46,7 +47,7 @@ class Code {
     for (const CallSite& site : profile.call_sites.sites) {
       const uint32_t module = site.frames.front().module;
       const std::string& path = modules_[module].path;
-      const std::string unnamed = path.substr(path.rfind('/') + 1) + "+0x";
+      const std::string unnamed = BaseName(path) + "+0x";
       const std::string& name = profile.program.table.names[site.name_index].name;
       if (path[0] != '/' || name.rfind(unnamed, 0) != 0 || FileOf(module) != nullptr) continue;
       noted.insert(module);

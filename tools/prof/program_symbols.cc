@@ -15,6 +15,7 @@
 
 #include "tools/symbols/code_file.h"
 #include "tools/symbols/demangle.h"
+#include "tracker/names/base_name.h"
 
 namespace allomon::prof {
 namespace {
@@ -50,7 +51,7 @@ void SortFunctions(uint64_t code_high, std::vector<Function>* functions) {
 std::string UnnamedAt(const std::string& path, uint64_t begin) {
   char offset[24];
   snprintf(offset, sizeof(offset), "+0x%" PRIx64, begin);
-  return path.substr(path.rfind('/') + 1) + offset;
+  return BaseName(path) + offset;
 }
 
 // Adds unnamed functions from the unwind table, named by module and start.  A named function before

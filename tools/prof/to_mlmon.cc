@@ -7,6 +7,7 @@
 #include "tracker/formats/mlmon.h"
 #include "tracker/formats/source_table.h"
 #include "tracker/formats/write_file.h"
+#include "tracker/names/base_name.h"
 
 namespace allomon::prof {
 namespace {
@@ -15,7 +16,7 @@ std::string PositionOf(const Row& row) {
   if (row.function == nullptr) return "";
   char offset[32];
   snprintf(offset, sizeof(offset), ": 0x%lx", static_cast<unsigned long>(row.function->begin));
-  return row.program->path.substr(row.program->path.rfind('/') + 1) + offset;
+  return BaseName(row.program->path) + offset;
 }
 
 // Functions are charged with parts of ticks.  The sums are rounded, and each function takes the

@@ -18,6 +18,7 @@
 #include "tools/run/words.h"
 #include "tools/run/write_profiles.h"
 #include "tracker/formats/recording.h"
+#include "tracker/names/base_name.h"
 
 namespace allomon::run {
 namespace {
@@ -37,7 +38,7 @@ void SayWhoGoesOn(const MemoryFile& memory, const std::vector<ProcessTotals>& pr
   for (auto process = processes.rbegin(); process != processes.rend(); ++process) {
     if (!seen.insert(process->pid).second) continue;
     if (!memory.IsMappedBy(static_cast<pid_t>(process->pid))) continue;
-    names.push_back(NameOf(process->program) + " (" + std::to_string(process->pid) + ")");
+    names.push_back(BaseName(process->program) + " (" + std::to_string(process->pid) + ")");
   }
   if (names.empty()) return;
   Say(Count(names.size(), "process") + " " + (names.size() == 1 ? "goes" : "go") +
@@ -80,7 +81,7 @@ std::string WhoIsMain(const std::vector<Program>& programs) {
   const Program& program = programs.front();
   if (programs.size() == 1 && program.processes == 1) return "";
   const auto processes = static_cast<uint64_t>(program.processes);
-  return NameOf(program.path) + (processes == 1 ? "" : ", " + Count(processes, "process"));
+  return BaseName(program.path) + (processes == 1 ? "" : ", " + Count(processes, "process"));
 }
 
 // Saves the raw recording if no profile can be made of it, so that a corrected reader can still
@@ -100,7 +101,7 @@ void SaveRaw(const MemoryFile& memory, const std::string& wanted, const std::str
 std::string NameForFile(const std::string& command, const Program& program) {
   char real[PATH_MAX];
   const bool was_called = realpath(PathOfCommand(command).c_str(), real) != nullptr;
-  return NameOf(was_called && program.path == real ? command : program.path);
+  return BaseName(was_called && program.path == real ? command : program.path);
 }
 
 std::string OutputOf(const Options& options, const Program& program, pid_t first_process) {

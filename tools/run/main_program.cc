@@ -53,6 +53,4 @@ std::vector<Program> Programs(const std::vector<ProcessTotals>& processes, uint3
   return programs;
 }
 
-std::string NameOf(const std::string& path) { return path.substr(path.rfind('/') + 1); }
-
 }  // namespace allomon::run

@@ -30,9 +30,6 @@ struct Program {
 std::vector<Program> Programs(const std::vector<recording::ProcessTotals>& processes,
                               uint32_t first_process);
 
-// The last part of a path.
-std::string NameOf(const std::string& path);
-
 }  // namespace allomon::run
 
 #endif  // ALLOMON_TOOLS_RUN_MAIN_PROGRAM_H_

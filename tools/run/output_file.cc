@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "tracker/formats/write_file.h"
+#include "tracker/names/base_name.h"
 
 namespace allomon::run {
 namespace {
@@ -23,11 +24,9 @@ std::string FolderOf(const std::string& path) {
   return slash == 0 ? "/" : path.substr(0, slash);
 }
 
-std::string LastPart(const std::string& path) { return path.substr(path.rfind('/') + 1); }
-
 // Returns the end of the file's name that names the format; "" if the name has no such end.
 std::string_view EndOf(const std::string& path) {
-  const std::string name = LastPart(path);
+  const std::string name = BaseName(path);
   for (const std::string_view end : kEnds) {
     if (name.size() > end.size() && name.compare(name.size() - end.size(), end.size(), end) == 0) {
       return end;
@@ -97,7 +96,7 @@ bool SaveFile(std::string_view contents, std::string* path, std::string* error) 
   error->clear();
   if (WriteFileAtomically(*path, contents, kMode, error)) return true;
   for (const std::string& folder : Refuges()) {
-    const std::string place = folder + "/" + LastPart(*path);
+    const std::string place = folder + "/" + BaseName(*path);
     std::string other_error;
     if (!WriteFileAtomically(place, contents, kMode, &other_error)) continue;
     *path = place;

@@ -12,6 +12,7 @@
 #include "tools/run/say.h"
 #include "tools/run/words.h"
 #include "tools/run/worker.h"
+#include "tracker/names/base_name.h"
 
 namespace allomon::run {
 namespace {
@@ -107,7 +108,7 @@ void ProfileWriter::Choose(std::vector<HeapProfile> profiles) {
     } else if (IsWorthAFile(program, all_bytes) && HasRoomBeside(out_)) {
       outputs_.push_back({PathFor(program.path), *profile});
     } else {
-      left_out.push_back(NameOf(program.path));
+      left_out.push_back(BaseName(program.path));
     }
   }
   if (outputs_.empty()) outputs_.push_back({out_, std::move(profiles.front())});
@@ -116,13 +117,13 @@ void ProfileWriter::Choose(std::vector<HeapProfile> profiles) {
 
 // Adds a number if programs in different folders have the same name.
 std::string ProfileWriter::PathFor(const std::string& program) const {
-  std::string path = OutputBeside(out_, NameOf(program));
+  std::string path = OutputBeside(out_, BaseName(program));
   const auto is_taken = [this](const std::string& it) {
     return std::any_of(outputs_.begin(), outputs_.end(),
                        [&it](const Output& output) { return output.path == it; });
   };
   for (int number = 2; is_taken(path); ++number) {
-    path = OutputBeside(out_, NameOf(program) + "." + std::to_string(number));
+    path = OutputBeside(out_, BaseName(program) + "." + std::to_string(number));
   }
   return path;
 }

@@ -6,6 +6,7 @@
 #include "tools/heap/join.h"
 #include "tools/heap/program_name.h"
 #include "tools/load/recording/recording_profile.h"
+#include "tracker/names/base_name.h"
 
 namespace allomon::serve {
 namespace {
@@ -14,14 +15,12 @@ using heap::HeapProfile;
 
 constexpr size_t kMostNames = 16;
 
-std::string LastPart(const std::string& path) { return path.substr(path.rfind('/') + 1); }
-
-std::string NameOf(const recording::Process& process) { return LastPart(process.program); }
+std::string NameOf(const recording::Process& process) { return BaseName(process.program); }
 
 // Returns the name by which the process was started.  The executable of a program with several
 // names has only one of them.
 std::string CalledBy(const recording::Process& process) {
-  return LastPart(process.command.substr(0, process.command.find(' ')));
+  return BaseName(process.command.substr(0, process.command.find(' ')));
 }
 
 absl::Status AddLabel(const char* name, const std::string& value,

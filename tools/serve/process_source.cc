@@ -6,11 +6,10 @@
 
 #include "tools/control/processes.h"
 #include "tools/control/recording_of.h"
+#include "tracker/names/base_name.h"
 
 namespace allomon::serve {
 namespace {
-
-std::string NameOf(const std::string& path) { return path.substr(path.rfind('/') + 1); }
 
 control::Order OrderFor(const ProcessSource::Wish& wish) {
   control::Order order;
@@ -42,7 +41,7 @@ void ProcessSource::AddFileOf(uint32_t pid, std::vector<RecordingFile>* files) {
   if (path.ok()) known = *path;
   // The folders of a container disappear with its last process.
   if (known.empty() || access(known.c_str(), R_OK) != 0) return;
-  files->push_back({known, NameOf(known)});
+  files->push_back({known, BaseName(known)});
 }
 
 absl::StatusOr<std::vector<RecordingFile>> ProcessSource::Files() {

@@ -13,11 +13,10 @@
 #include "tools/symbols/demangle.h"
 #include "tools/symbols/expanded_file.h"
 #include "tracker/dwarf/inlined_frames.h"
+#include "tracker/names/base_name.h"
 
 namespace allomon {
 namespace {
-
-std::string BaseName(const std::string& path) { return path.substr(path.rfind('/') + 1); }
 
 std::string Hex(uint64_t value) {
   char text[24];

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "tracker/names/base_name.h"
+
 namespace allomon::internal {
 namespace {
 
@@ -12,7 +14,7 @@ bool StartsWith(std::string_view text, std::string_view prefix) {
 // Whether the path is one such as "/usr/include/gtest/internal/gtest-port.h", but not
 // "/home/me/gtest/parser_test.cc".
 bool IsFrameworksFile(std::string_view path) {
-  const std::string_view name = path.substr(path.rfind('/') + 1);
+  const std::string_view name = BaseName(path);
   for (std::string_view folder : {"gtest/", "gmock/"}) {
     if (!StartsWith(name, folder.substr(0, 5))) continue;
     const size_t at = path.find(folder);

@@ -11,6 +11,7 @@
 #include "tracker/callstack/code_files.h"
 #include "tracker/callstack/managed_functions.h"
 #include "tracker/callstack/unloaded_code.h"
+#include "tracker/names/base_name.h"
 #include "tracker/names/readable_name.h"
 #include "tracker/symbols/mapped_image.h"
 #include "tracker/symbols/memory_map.h"
@@ -30,8 +31,6 @@ std::string Hex(uint64_t value) {
   std::snprintf(text, sizeof(text), "0x%" PRIx64, value);
   return text;
 }
-
-std::string BaseName(const std::string& path) { return path.substr(path.rfind('/') + 1); }
 
 constexpr char kVdso[] = "[vdso]";
 

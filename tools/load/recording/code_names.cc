@@ -4,6 +4,8 @@
 #include <cinttypes>
 #include <cstdio>
 
+#include "tracker/names/base_name.h"
+
 namespace allomon::recording {
 namespace {
 
@@ -33,7 +35,7 @@ class Starts {
 std::string NameByAddress(const std::string& path, uint64_t address) {
   char offset[24];
   std::snprintf(offset, sizeof(offset), "+0x%" PRIx64, address);
-  return path.substr(path.rfind('/') + 1) + offset;
+  return BaseName(path) + offset;
 }
 
 void SortWithoutRepeats(std::vector<uint64_t>* values) {

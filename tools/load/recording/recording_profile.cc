@@ -9,6 +9,7 @@
 #include "tools/load/recording/find_code.h"
 #include "tools/load/recording/profile_builder.h"
 #include "tracker/formats/recording.h"
+#include "tracker/names/base_name.h"
 
 namespace allomon::recording {
 namespace {
@@ -32,8 +33,6 @@ bool KeepChosen(const RecordingOptions& options, Processes* processes) {
                    processes->end());
   return !processes->empty();
 }
-
-std::string BaseName(const std::string& path) { return path.substr(path.rfind('/') + 1); }
 
 // Removes the processes without samples, unless all are.  Returns a note on them.
 std::string LeaveOutEmpty(Processes* processes) {

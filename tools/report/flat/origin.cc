@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "tools/text/fit_name.h"
+#include "tracker/names/base_name.h"
 
 namespace allomon::report {
 namespace {
@@ -32,13 +33,8 @@ constexpr std::string_view kRuntimeNames[] = {"std::", "__gnu_cxx::", "operator 
 constexpr std::string_view kInstalled[] = {"/usr/include/", "/usr/local/include/", "/usr/src/",
                                            "/usr/lib/",     "/usr/share/",         "/build/"};
 
-std::string_view BaseOf(std::string_view path) {
-  const size_t slash = path.rfind('/');
-  return slash == std::string_view::npos ? path : path.substr(slash + 1);
-}
-
 Origin OriginOfModule(std::string_view module) {
-  if (StartsWithAny(BaseOf(module), kRuntimeModules)) return Origin::kRuntime;
+  if (StartsWithAny(BaseName(module), kRuntimeModules)) return Origin::kRuntime;
   return module.find(".so") == std::string_view::npos ? Origin::kProgram : Origin::kLibrary;
 }
 

@@ -7,6 +7,7 @@
 #include "tools/heap/missing.h"
 #include "tools/heap/program_name.h"
 #include "tools/report/table/cells.h"
+#include "tracker/names/base_name.h"
 
 namespace allomon::views {
 namespace {
@@ -98,7 +99,7 @@ std::string ViewText(const Scene& scene) {
 
 // Empty for what is usual: mimalloc in the place of the C library's malloc.
 std::string AllocatorText(const HeapProfile& profile) {
-  const std::string file = profile.malloc_file.substr(profile.malloc_file.rfind('/') + 1);
+  const std::string file = BaseName(profile.malloc_file);
   if (profile.allocator == "host") {
     return "malloc is the program's own" + (file.empty() ? "" : ", of " + file);
   }

@@ -8,15 +8,14 @@
 #include <utility>
 
 #include "tools/heap/join.h"
+#include "tools/load/import.h"
 #include "tools/load/load.h"
+#include "tracker/names/base_name.h"
 
 namespace allomon::views {
 namespace {
 
 constexpr size_t kHeadBytes = 4096;
-constexpr std::string_view kMlmonHead = "MLton prof\n";
-
-std::string BaseName(const std::string& path) { return path.substr(path.rfind('/') + 1); }
 
 // Returns the first bytes of a regular file.  Returns "" for a pipe, since it can be read only
 // once.
@@ -55,7 +54,7 @@ std::string WhyNot(const heap::HeapProfile& sum, const heap::HeapProfile& other)
 FileKind KindOf(const std::string& path) {
   if (path == "-" || IsPipe(path)) return FileKind::kHeapProfile;
   const std::string head = HeadOf(path);
-  if (head.compare(0, kMlmonHead.size(), kMlmonHead) == 0) return FileKind::kMlmon;
+  if (interchange::LooksLikeMlmon(head)) return FileKind::kMlmon;
   return load::LooksLikeHeapProfile(head) ? FileKind::kHeapProfile : FileKind::kOther;
 }
 

@@ -7,6 +7,8 @@
 #include <algorithm>
 #include <optional>
 
+#include "tracker/names/base_name.h"
+
 namespace allomon::views {
 namespace {
 
@@ -73,8 +75,7 @@ absl::StatusOr<SourceFile> FindSource(const std::string& path) {
     }
     slash = path.find('/', slash + 1);
   }
-  return absl::NotFoundError("there is no " + path + ", and none of its ends (" +
-                             path.substr(path.rfind('/') + 1) +
+  return absl::NotFoundError("there is no " + path + ", and none of its ends (" + BaseName(path) +
                              ") below the current folder: run the command where the sources are");
 }
 
