@@ -8,7 +8,7 @@
 #include <string>
 
 #include "tests/interchange/example_profile.h"
-#include "tools/export/metric_names.h"
+#include "tools/heap/metric_names.h"
 #include "tools/pprof/gzip.h"
 #include "tools/pprof/pprof.h"
 
@@ -56,7 +56,7 @@ int main(int argc, char** argv) {
   Json truth;
   for (size_t i = 0; i < allomon::heap::kMetrics; ++i) {
     const auto metric = static_cast<Metric>(i);
-    if (profile.has[i]) truth[allomon::interchange::MetricName(metric)] = Truth(profile, metric);
+    if (profile.has[i]) truth[allomon::heap::MetricName(metric)] = Truth(profile, metric);
   }
   std::ofstream(folder + "/truth.json")
       << truth.dump(1, ' ', true, Json::error_handler_t::replace) << "\n";

@@ -9,8 +9,8 @@
 
 #include "tools/export/exporters.h"
 #include "tools/export/functions.h"
-#include "tools/export/metric_names.h"
 #include "tools/export/one_line.h"
+#include "tools/heap/metric_names.h"
 #include "tools/heap/named_stacks.h"
 #include "tracker/formats/version.h"
 
@@ -121,7 +121,7 @@ class Writer {
 
   // Replaces hyphens, which names of events cannot have.
   std::string EventsOf(Metric metric) const {
-    std::string name = MetricName(metric);
+    std::string name = heap::MetricName(metric);
     for (char& c : name) c = c == '-' ? '_' : c;
     return " " + name + "_bytes" + (profile_.has_blocks ? " " + name + "_blocks" : "");
   }

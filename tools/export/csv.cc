@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "tools/export/exporters.h"
-#include "tools/export/metric_names.h"
 #include "tools/heap/interval.h"
+#include "tools/heap/metric_names.h"
 #include "tools/heap/named_stacks.h"
 #include "tools/text/collapsed_names.h"
 
@@ -49,7 +49,7 @@ class Writer {
     text_ = "stack,places,size_bytes,thread,tid,labels";
     for (size_t i = 0; i < heap::kMetrics; ++i) {
       if (!profile_.has[i]) continue;
-      const std::string name = MetricName(static_cast<Metric>(i));
+      const std::string name = heap::MetricName(static_cast<Metric>(i));
       for (const char* unit : {"blocks", "bytes"}) {
         for (const char* what : {"", "_low", "_high"}) text_ += "," + name + "_" + unit + what;
       }

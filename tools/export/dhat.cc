@@ -11,7 +11,7 @@
 #include "tools/export/exporters.h"
 #include "tools/export/frame_text.h"
 #include "tools/export/json_text.h"
-#include "tools/export/metric_names.h"
+#include "tools/heap/metric_names.h"
 #include "tools/heap/named_stacks.h"
 
 namespace allomon::interchange {
@@ -114,7 +114,7 @@ Json FramesJson(const HeapProfile& profile, const Stacks& stacks) {
 std::string VerbOf(const Shape& shape) {
   return shape.total == Metric::kAllocated
              ? "Allocated"
-             : std::string("Counted (") + MetricName(shape.total) + ")";
+             : std::string("Counted (") + heap::MetricName(shape.total) + ")";
 }
 
 }  // namespace

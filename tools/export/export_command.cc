@@ -6,6 +6,7 @@
 #include "tools/export/metric_names.h"
 #include "tools/heap/join.h"
 #include "tools/heap/labels.h"
+#include "tools/heap/metric_names.h"
 #include "tools/load/load.h"
 #include "tools/load/naming.h"
 #include "tools/options/help.h"
@@ -31,7 +32,7 @@ absl::StatusOr<Metric> MetricToWrite(const ExportOptions& options, const HeapPro
   if (!preset.has_value()) return Bad(Named(options) + " counts nothing that can be exported");
   const Metric metric = options.metric.value_or(*preset);
   if (Has(profile, metric)) return metric;
-  return Bad(Named(options) + " does not have --metric=" + MetricName(metric) + "; it has " +
+  return Bad(Named(options) + " does not have --metric=" + heap::MetricName(metric) + "; it has " +
              MetricsOf(profile));
 }
 

@@ -4,7 +4,7 @@
 
 #include "tools/export/exporters.h"
 #include "tools/export/json_text.h"
-#include "tools/export/metric_names.h"
+#include "tools/heap/metric_names.h"
 #include "tools/heap/missing.h"
 #include "tools/text/hexadecimal.h"
 #include "tracker/formats/version.h"
@@ -50,7 +50,8 @@ Json SampleJson(const HeapProfile& profile, const heap::Sample& sample) {
                {"thread", NumberOrNull(sample.thread)},
                {"labels", LabelsJson(sample.labels)}};
   for (size_t i = 0; i < heap::kMetrics; ++i) {
-    if (profile.has[i]) json[MetricName(static_cast<Metric>(i))] = AmountJson(sample.amounts[i]);
+    if (profile.has[i])
+      json[heap::MetricName(static_cast<Metric>(i))] = AmountJson(sample.amounts[i]);
   }
   json["deaths"] = ArrayOf(sample.deaths, AgeJson);
   json["ages"] = ArrayOf(sample.ages, AgeJson);
@@ -100,7 +101,7 @@ Json PointJson(const heap::TimelinePoint& point) {
 Json HeadJson(const HeapProfile& profile) {
   Json metrics = Json::array();
   for (size_t i = 0; i < heap::kMetrics; ++i) {
-    if (profile.has[i]) metrics.push_back(MetricName(static_cast<Metric>(i)));
+    if (profile.has[i]) metrics.push_back(heap::MetricName(static_cast<Metric>(i)));
   }
   Json json = {{"format", "allomon heap profile"},
                {"version", 1},

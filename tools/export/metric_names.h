@@ -1,18 +1,13 @@
-// Names of metrics on the command line and in files.
+// The metrics of a profile.
 #ifndef ALLOMON_TOOLS_EXPORT_METRIC_NAMES_H_
 #define ALLOMON_TOOLS_EXPORT_METRIC_NAMES_H_
 
 #include <optional>
 #include <string>
-#include <string_view>
 
 #include "tools/heap/heap_profile.h"
 
 namespace allomon::interchange {
-
-// Returns "alloc", "live", "peak", "temporary", "promoted" or "died-young".
-const char* MetricName(heap::Metric metric);
-std::optional<heap::Metric> MetricOf(std::string_view name);
 
 // Lists the metrics that the profile has, for a sentence: "alloc, live".
 std::string MetricsOf(const heap::HeapProfile& profile);

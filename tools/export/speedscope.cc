@@ -3,7 +3,7 @@
 
 #include "tools/export/exporters.h"
 #include "tools/export/json_text.h"
-#include "tools/export/metric_names.h"
+#include "tools/heap/metric_names.h"
 #include "tools/heap/named_stacks.h"
 #include "tracker/formats/version.h"
 
@@ -28,7 +28,7 @@ Json ProfileJson(const Stacks& stacks, Metric metric) {
     weights.push_back(stack[metric].bytes);
   }
   return {{"type", "sampled"},
-          {"name", MetricName(metric)},
+          {"name", heap::MetricName(metric)},
           {"unit", "bytes"},
           {"startValue", 0},
           {"endValue", stacks.Total(metric).bytes},

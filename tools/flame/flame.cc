@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
+#include <optional>
 #include <utility>
 
 #include "tools/flame/frame_tree.h"
@@ -10,6 +11,7 @@
 #include "tools/flame/page.h"
 #include "tools/flame/page_data.h"
 #include "tools/heap/labels.h"
+#include "tools/heap/metric_names.h"
 #include "tools/heap/program_name.h"
 #include "tools/load/load.h"
 #include "tools/options/help.h"
@@ -76,27 +78,29 @@ absl::StatusOr<Profiles> Load(const Options& options, const Loader& load) {
 
 std::string NamesOf(const std::vector<Metric>& metrics) {
   std::string names;
-  for (Metric metric : metrics) names += (names.empty() ? "" : ", ") + std::string(NameOf(metric));
+  for (const Metric metric : metrics) {
+    names += (names.empty() ? "" : ", ") + std::string(heap::MetricName(metric));
+  }
   return names;
 }
 
-absl::StatusOr<Metric> NamedMetric(const std::string& name, const std::vector<Metric>& metrics) {
-  for (Metric metric : metrics) {
-    if (name == NameOf(metric)) return metric;
-  }
-  return absl::InvalidArgumentError("--metric=" + name + ": not in the profile; there is " +
-                                    NamesOf(metrics));
+bool IsIn(const std::vector<Metric>& metrics, Metric metric) {
+  return std::count(metrics.begin(), metrics.end(), metric) > 0;
 }
 
-absl::StatusOr<Metric> ChooseMetric(const std::string& name, const Profiles& profiles) {
+absl::StatusOr<Metric> ChooseMetric(std::optional<Metric> wanted, const Profiles& profiles) {
   const std::vector<Metric> metrics = CommonMetrics(profiles);
   if (metrics.empty()) {
     return absl::InvalidArgumentError(profiles.shown[0].file +
                                       ": nothing to show; the profiles have no metric in common");
   }
-  if (!name.empty()) return NamedMetric(name, metrics);
+  if (wanted.has_value()) {
+    if (IsIn(metrics, *wanted)) return *wanted;
+    return absl::InvalidArgumentError(std::string("--metric=") + heap::MetricName(*wanted) +
+                                      ": not in the profile; there is " + NamesOf(metrics));
+  }
   for (Metric preferred : kPreferred) {
-    if (std::count(metrics.begin(), metrics.end(), preferred) > 0) return preferred;
+    if (IsIn(metrics, preferred)) return preferred;
   }
   return metrics[0];
 }
@@ -126,7 +130,7 @@ CommandResult Write(const Options& options, const std::string& page) {
 }  // namespace
 
 absl::StatusOr<std::string> RenderPage(const Profiles& profiles, const std::string& title,
-                                       const std::string& metric) {
+                                       std::optional<Metric> metric) {
   const auto chosen = ChooseMetric(metric, profiles);
   if (!chosen.ok()) return chosen.status();
   const PageChoices choices = {TitleOf(title, profiles), *chosen};

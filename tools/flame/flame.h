@@ -3,6 +3,7 @@
 #define ALLOMON_TOOLS_FLAME_FLAME_H_
 
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -19,10 +20,10 @@ const options::CommandText& FlameText();
 // Reads the files with tools/load.
 CommandResult RunFlame(const std::vector<std::string>& args);
 
-// Returns the page of some profiles.  An empty title becomes the program's name, and an empty
+// Returns the page of some profiles.  An empty title becomes the program's name, and no
 // metric the one that readers most likely want.  Fails with one line.
 absl::StatusOr<std::string> RenderPage(const Profiles& profiles, const std::string& title,
-                                       const std::string& metric);
+                                       std::optional<heap::Metric> metric);
 
 // Reads a profile.  Its error is one line that names the file.
 using Loader = std::function<absl::StatusOr<heap::HeapProfile>(const std::string& path,

@@ -10,9 +10,7 @@ namespace {
 heap::LabelSelection& LabelsOf(Options* options) { return options->labels; }
 
 absl::Status SetMetric(const std::string& value, Options* options) {
-  heap::Metric metric;
-  options->metric = value;
-  return options::Choose(load::kMetrics, "--metric", value, &metric);
+  return options::Choose(load::kMetrics, "--metric", value, &options->metric.emplace());
 }
 
 absl::Status AddFile(const std::string& name, Options* options) {

@@ -2,10 +2,12 @@
 #ifndef ALLOMON_TOOLS_FLAME_OPTIONS_H_
 #define ALLOMON_TOOLS_FLAME_OPTIONS_H_
 
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "tools/heap/heap_profile.h"
 #include "tools/heap/labels.h"
 #include "tools/options/command_line.h"
 
@@ -13,9 +15,9 @@ namespace allomon::flame {
 
 struct Options : options::Common {
   std::vector<std::string> files;
-  std::string before;  // empty: no comparison
-  std::string metric;  // empty: the page's choice
-  std::string title;   // empty: the program's name
+  std::string before;                  // empty: no comparison
+  std::optional<heap::Metric> metric;  // none: the page's choice
+  std::string title;                   // empty: the program's name
   std::string out = "allomon.html";
   std::string debug_dir;
   std::string by_label;  // the key whose values are the outermost frames; empty: none

@@ -4,6 +4,7 @@
 
 #include "tools/flame/frame_tree.h"
 #include "tools/flame/json_text.h"
+#include "tools/heap/metric_names.h"
 #include "tools/heap/missing.h"
 
 namespace allomon::flame {
@@ -11,14 +12,10 @@ namespace {
 
 using heap::Metric;
 
-struct MetricName {
-  Metric metric;
-  const char* name;
-};
-constexpr MetricName kNames[heap::kMetrics] = {
-    {Metric::kAllocated, "alloc"},   {Metric::kPeak, "peak"},
-    {Metric::kLive, "live"},         {Metric::kTemporary, "temporary"},
-    {Metric::kPromoted, "promoted"}, {Metric::kDiedYoung, "died-young"}};
+// In the order of the page.
+constexpr Metric kOnPage[heap::kMetrics] = {Metric::kAllocated, Metric::kPeak,
+                                            Metric::kLive,      Metric::kTemporary,
+                                            Metric::kPromoted,  Metric::kDiedYoung};
 
 bool AllHave(const std::vector<NamedProfile>& profiles, Metric metric) {
   return std::all_of(profiles.begin(), profiles.end(), [metric](const NamedProfile& named) {
@@ -172,7 +169,11 @@ void WriteAmounts(const FrameTree& tree, size_t metric, Side side, JsonWriter* j
 void WriteMetrics(const FrameTree& tree, bool is_comparison, JsonWriter* json) {
   json->Key("metrics").Begin('[');
   for (size_t i = 0; i < tree.metrics().size(); ++i) {
-    json->Begin('{').Key("name").String(NameOf(tree.metrics()[i])).Key("sides").Begin('[');
+    json->Begin('{')
+        .Key("name")
+        .String(heap::MetricName(tree.metrics()[i]))
+        .Key("sides")
+        .Begin('[');
     WriteAmounts(tree, i, kShown, json);
     if (is_comparison) WriteAmounts(tree, i, kBefore, json);
     json->End(']').End('}');
@@ -191,18 +192,11 @@ absl::Status AddAll(const std::vector<NamedProfile>& profiles, Side side, FrameT
 
 }  // namespace
 
-const char* NameOf(Metric metric) {
-  for (const MetricName& name : kNames) {
-    if (name.metric == metric) return name.name;
-  }
-  return "";
-}
-
 std::vector<Metric> CommonMetrics(const Profiles& profiles) {
   std::vector<Metric> metrics;
-  for (const MetricName& name : kNames) {
-    if (AllHave(profiles.shown, name.metric) && AllHave(profiles.before, name.metric)) {
-      metrics.push_back(name.metric);
+  for (const Metric metric : kOnPage) {
+    if (AllHave(profiles.shown, metric) && AllHave(profiles.before, metric)) {
+      metrics.push_back(metric);
     }
   }
   return metrics;
@@ -216,7 +210,11 @@ absl::StatusOr<std::string> PageData(const Profiles& profiles, const PageChoices
   if (!status.ok()) return status;
   const bool has_blocks = AllHaveBlocks(profiles.shown) && AllHaveBlocks(profiles.before);
   JsonWriter json;
-  json.Begin('{').Key("title").String(choices.title).Key("metric").String(NameOf(choices.metric));
+  json.Begin('{')
+      .Key("title")
+      .String(choices.title)
+      .Key("metric")
+      .String(heap::MetricName(choices.metric));
   json.Key("hasBlocks").Raw(has_blocks ? "true" : "false");
   WriteProfiles("shown", profiles.shown, &json);
   WriteProfiles("before", profiles.before, &json);

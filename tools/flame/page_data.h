@@ -21,9 +21,6 @@ struct Profiles {
   std::vector<NamedProfile> before;  // empty: no comparison
 };
 
-// Returns the metric's name in the option --metric and on the page.
-const char* NameOf(heap::Metric metric);
-
 // Returns the metrics that all profiles have, in the order of the page.  If one profile lacked a
 // metric, a sum would leave that profile out.
 std::vector<heap::Metric> CommonMetrics(const Profiles& profiles);

@@ -10,16 +10,20 @@
 #include "absl/status/status.h"
 #include "tools/heap/heap_profile.h"
 #include "tools/heap/labels.h"
+#include "tools/heap/metric_names.h"
 #include "tools/options/choices.h"
 #include "tools/options/command_line.h"
 #include "tools/options/values.h"
 
 namespace allomon::load {
 
+constexpr options::Choice<heap::Metric> Named(heap::Metric metric) {
+  return {heap::MetricName(metric), metric};
+}
 inline constexpr options::Choice<heap::Metric> kMetrics[] = {
-    {"alloc", heap::Metric::kAllocated},   {"live", heap::Metric::kLive},
-    {"peak", heap::Metric::kPeak},         {"temporary", heap::Metric::kTemporary},
-    {"promoted", heap::Metric::kPromoted}, {"died-young", heap::Metric::kDiedYoung}};
+    Named(heap::Metric::kAllocated), Named(heap::Metric::kLive),
+    Named(heap::Metric::kPeak),      Named(heap::Metric::kTemporary),
+    Named(heap::Metric::kPromoted),  Named(heap::Metric::kDiedYoung)};
 
 inline absl::Status ParseDebugDir(const std::string& value, std::string* folder) {
   *folder = value;

@@ -1,8 +1,10 @@
 // The pages with call stacks: pprof files and the flame graph.
+#include <optional>
 #include <string>
 #include <utility>
 
 #include "tools/flame/flame.h"
+#include "tools/heap/metric_names.h"
 #include "tools/options/values.h"
 #include "tools/pprof/gzip.h"
 #include "tools/pprof/pprof.h"
@@ -43,6 +45,14 @@ std::string ValueOr(const Request& request, const char* name) {
   return value == nullptr ? "" : *value;
 }
 
+absl::StatusOr<std::optional<heap::Metric>> MetricOf(const Request& request) {
+  const std::string* const name = request.Find("metric");
+  if (name == nullptr || name->empty()) return std::optional<heap::Metric>();
+  const auto metric = heap::MetricOf(*name);
+  if (metric.has_value()) return metric;
+  return Bad("metric: \"" + *name + "\" is no metric: give one such as live");
+}
+
 }  // namespace
 
 absl::StatusOr<heap::HeapProfile> Pages::HeapFor(const Files& files, const Request& request) const {
@@ -78,7 +88,9 @@ absl::StatusOr<Reply> Pages::Flame(const Files& files, const Request& request) c
   const std::string title = ValueOr(request, "process");
   flame::Profiles profiles;
   profiles.shown.push_back({"allomon serve", *std::move(profile)});
-  auto page = flame::RenderPage(profiles, title, ValueOr(request, "metric"));
+  const auto metric = MetricOf(request);
+  if (!metric.ok()) return metric.status();
+  auto page = flame::RenderPage(profiles, title, *metric);
   if (!page.ok()) return page.status();
   Reply reply = ReplyOf(*std::move(page), "text/html; charset=utf-8");
   const absl::Status status = AddRefresh(request, &reply);

@@ -24,11 +24,6 @@ std::string Whole(double value) { return Formatted("%.0f", value); }
 
 }  // namespace
 
-const char* MetricName(heap::Metric metric) {
-  constexpr const char* kNames[] = {"alloc", "live", "peak", "temporary", "promoted", "died-young"};
-  return kNames[static_cast<size_t>(metric)];
-}
-
 const char* MetricPhrase(heap::Metric metric) {
   constexpr const char* kPhrases[] = {"allocated", "live",     "live at the peak",
                                       "temporary", "promoted", "died young"};

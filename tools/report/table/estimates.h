@@ -15,8 +15,6 @@ struct Measure {
   bool blocks = false;
 };
 
-// Returns "alloc", "live", "peak", ...: the values of the option --metric.
-const char* MetricName(heap::Metric metric);
 // Returns "allocated", "live", "live at the peak", ...: a phrase that can follow an amount.
 const char* MetricPhrase(heap::Metric metric);
 

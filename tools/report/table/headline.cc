@@ -4,6 +4,7 @@
 #include <cstdio>
 #include <string_view>
 
+#include "tools/heap/metric_names.h"
 #include "tools/heap/missing.h"
 #include "tools/heap/program_name.h"
 #include "tools/report/table/cells.h"
@@ -60,7 +61,7 @@ void AddFacts(const Scene& scene, Report* report) {
   add("pid", static_cast<double>(profile.pid));
   add("allocator", profile.allocator);
   add("malloc_file", profile.malloc_file);
-  add("metric", std::string(MetricName(scene.measure.metric)));
+  add("metric", std::string(heap::MetricName(scene.measure.metric)));
   add("unit", std::string(scene.measure.blocks ? "blocks" : "bytes"));
   add("rate", profile.rate);
   add("seconds", profile.duration_seconds);
@@ -68,7 +69,7 @@ void AddFacts(const Scene& scene, Report* report) {
     if (!Has(profile, metric)) continue;
     const heap::Estimate total = TotalOf(profile, metric);
     const heap::Interval interval = heap::BytesInterval(total);
-    const std::string name = MetricName(metric);
+    const std::string name = heap::MetricName(metric);
     add(name + "_bytes", total.amount.bytes);
     add(name + "_bytes_low", interval.low);
     add(name + "_bytes_high", interval.high);

@@ -4,6 +4,7 @@
 #include <string_view>
 #include <utility>
 
+#include "tools/heap/metric_names.h"
 #include "tools/load/profile_options.h"
 #include "tools/options/choices.h"
 #include "tools/options/values.h"
@@ -19,13 +20,16 @@ using options::Choose;
 using options::OneOf;
 using options::Option;
 
-constexpr Choice<Measure> kMeasures[] = {{"alloc", {heap::Metric::kAllocated, false}},
-                                         {"live", {heap::Metric::kLive, false}},
-                                         {"peak", {heap::Metric::kPeak, false}},
-                                         {"temporary", {heap::Metric::kTemporary, false}},
+constexpr Choice<Measure> Bytes(heap::Metric metric) {
+  return {heap::MetricName(metric), {metric, false}};
+}
+constexpr Choice<Measure> kMeasures[] = {Bytes(heap::Metric::kAllocated),
+                                         Bytes(heap::Metric::kLive),
+                                         Bytes(heap::Metric::kPeak),
+                                         Bytes(heap::Metric::kTemporary),
                                          {"blocks", {heap::Metric::kAllocated, true}},
-                                         {"promoted", {heap::Metric::kPromoted, false}},
-                                         {"died-young", {heap::Metric::kDiedYoung, false}}};
+                                         Bytes(heap::Metric::kPromoted),
+                                         Bytes(heap::Metric::kDiedYoung)};
 constexpr Choice<View> kViews[] = {{"functions", View::kFunctions}, {"tree", View::kTree},
                                    {"callers", View::kCallers},     {"lines", View::kLines},
                                    {"sizes", View::kSizes},         {"threads", View::kThreads},

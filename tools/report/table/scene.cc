@@ -1,5 +1,7 @@
 #include "tools/report/table/scene.h"
 
+#include "tools/heap/metric_names.h"
+
 namespace allomon::views {
 namespace {
 
@@ -15,7 +17,7 @@ std::string MetricsOf(const heap::HeapProfile& profile) {
   std::string names;
   for (size_t i = 0; i < heap::kMetrics; ++i) {
     if (!profile.has[i]) continue;
-    names += (names.empty() ? "" : ", ") + std::string(MetricName(static_cast<Metric>(i)));
+    names += (names.empty() ? "" : ", ") + std::string(heap::MetricName(static_cast<Metric>(i)));
   }
   return names.empty() ? "nothing" : names;
 }

@@ -5,6 +5,7 @@
 #include <cstdio>
 
 #include "tools/heap/labels.h"
+#include "tools/heap/metric_names.h"
 #include "tools/heap/missing.h"
 #include "tools/report/table/cells.h"
 #include "tools/report/table/headline.h"
@@ -131,10 +132,10 @@ class DiffView {
     report->head.push_back({Summary(measure_.metric, changes_.whole, HasTests()), Paint::kBold});
     report->head.push_back({Judgement(), Paint::kPlain});
     for (const OtherChange& other : changes_.others) {
-      report->head.push_back({Summary(other.metric, other.sums, true) +
-                                  ", which is no chance: --metric=" + MetricName(other.metric) +
-                                  " shows where",
-                              Paint::kWarm});
+      report->head.push_back(
+          {Summary(other.metric, other.sums, true) +
+               ", which is no chance: --metric=" + heap::MetricName(other.metric) + " shows where",
+           Paint::kWarm});
     }
     for (const HeapProfile* profile : {&before_, &after_}) {
       for (const std::string& note : profile->notes) report->notes.push_back(note);
@@ -149,7 +150,7 @@ class DiffView {
     };
     add("before", options_.files[0]);
     add("after", options_.files[1]);
-    add("metric", std::string(MetricName(measure_.metric)));
+    add("metric", std::string(heap::MetricName(measure_.metric)));
     add("unit", std::string(measure_.blocks ? "blocks" : "bytes"));
     add("rate_before", before_.rate);
     add("rate_after", after_.rate);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <tuple>
 
+#include "tools/heap/metric_names.h"
 #include "tools/report/table/cells.h"
 
 namespace allomon::views {
@@ -77,7 +78,8 @@ class FunctionsView {
   }
 
   AmountStyle SelfStyle() const {
-    return {"self", MetricName(scene_.measure.metric), "%", blocks_, scene_.HasIntervals(), kStays};
+    return {"self", heap::MetricName(scene_.measure.metric), "%", blocks_, scene_.HasIntervals(),
+            kStays};
   }
   AmountStyle TotalStyle() const {
     return {"total", "with callees", "total %", blocks_, false, kDropTotal};

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "tools/heap/labels.h"
+#include "tools/heap/metric_names.h"
 #include "tools/report/table/cells.h"
 
 namespace allomon::views {
@@ -73,8 +74,8 @@ class LabelsView {
 
   AmountStyle StyleOf(Metric metric) const {
     const bool is_first = metric == metrics_[0];
-    return {MetricName(metric),    MetricName(metric),    is_first ? "%" : "",
-            scene_.measure.blocks, scene_.HasIntervals(), is_first ? kStays : kDropTotal};
+    return {heap::MetricName(metric), heap::MetricName(metric), is_first ? "%" : "",
+            scene_.measure.blocks,    scene_.HasIntervals(),    is_first ? kStays : kDropTotal};
   }
 
   void AddAmounts(const ValueRow& row, std::vector<Cell>* cells) const {

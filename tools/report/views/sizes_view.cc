@@ -4,6 +4,7 @@
 #include <array>
 #include <optional>
 
+#include "tools/heap/metric_names.h"
 #include "tools/report/table/cells.h"
 
 namespace allomon::views {
@@ -68,7 +69,8 @@ class SizesView {
     return amount.bytes != 0 || amount.blocks != 0;
   }
   AmountStyle BytesStyle() const {
-    return {"bytes", MetricName(scene_.measure.metric), "%", false, scene_.HasIntervals(), kStays};
+    return {"bytes", heap::MetricName(scene_.measure.metric), "%", false, scene_.HasIntervals(),
+            kStays};
   }
   AmountStyle BlocksStyle() const {
     const bool has_blocks = scene_.profile->has_blocks;

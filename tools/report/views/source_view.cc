@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "tools/heap/metric_names.h"
 #include "tools/heap/rows.h"
 #include "tools/report/table/cells.h"
 #include "tools/report/table/source_file.h"
@@ -106,7 +107,9 @@ class SourceView {
             has_share && scene_.HasIntervals(),
             has_share ? kStays : kDropTotal};
   }
-  AmountStyle TotalStyle() const { return Style("total", MetricName(scene_.measure.metric), true); }
+  AmountStyle TotalStyle() const {
+    return Style("total", heap::MetricName(scene_.measure.metric), true);
+  }
   AmountStyle SelfStyle() const { return Style("self", "itself", false); }
 
   bool IsShown(uint32_t line, bool whole) const {

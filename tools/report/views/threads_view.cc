@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "tools/heap/metric_names.h"
 #include "tools/report/table/cells.h"
 #include "tools/report/table/headline.h"
 
@@ -113,7 +114,7 @@ class ThreadsView {
     const bool blocks = scene_.measure.blocks;
     const bool ranges = scene_.HasIntervals();
     if (by_samples_) {
-      return {{"self", MetricName(scene_.measure.metric), "%", blocks, ranges, kStays}};
+      return {{"self", heap::MetricName(scene_.measure.metric), "%", blocks, ranges, kStays}};
     }
     AmountStyle allocated = {"allocated", "alloc", "alloc %", blocks, ranges, kStays};
     AmountStyle live = {"live", "live", "live %", blocks, ranges, kStays};

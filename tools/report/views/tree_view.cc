@@ -5,6 +5,7 @@
 #include <numeric>
 #include <utility>
 
+#include "tools/heap/metric_names.h"
 #include "tools/report/table/cells.h"
 #include "tools/text/fit_name.h"
 
@@ -139,7 +140,7 @@ class TreeView {
   }
 
   AmountStyle TotalStyle() const {
-    return {"total", MetricName(scene_.measure.metric), "%", blocks_, scene_.HasIntervals(),
+    return {"total", heap::MetricName(scene_.measure.metric), "%", blocks_, scene_.HasIntervals(),
             kStays};
   }
   AmountStyle SelfStyle() const {

@@ -3,6 +3,7 @@
 #include <string>
 
 #include "tools/heap/labels.h"
+#include "tools/heap/metric_names.h"
 #include "tools/report/table/headline.h"
 #include "tools/report/table/scene.h"
 #include "tools/report/views/ages_view.h"
@@ -62,7 +63,7 @@ std::string NextCommand(View view, const Scene& scene) {
   for (const std::string& file : options.files) command += " " + file;
   if (options.metric.has_value()) {
     command += std::string(" --metric=") +
-               (scene.measure.blocks ? "blocks" : MetricName(scene.measure.metric));
+               (scene.measure.blocks ? "blocks" : heap::MetricName(scene.measure.metric));
   }
   if (view == View::kFunctions) return command + " --view=callers";
   if (view == View::kCallers || view == View::kTree) return command + " --view=lines";
