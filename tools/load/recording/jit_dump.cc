@@ -9,8 +9,6 @@ namespace allomon::recording {
 namespace {
 
 constexpr uint32_t kMagic = 0x4A695444;  // of a machine of our byte order
-constexpr uint64_t kMostCodeBytes = uint64_t{1} << 32;
-constexpr uint32_t kMostLine = 1'000'000'000;
 constexpr std::string_view kSameFile("\xff", 1);
 
 struct Header {

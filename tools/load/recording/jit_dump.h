@@ -11,6 +11,10 @@
 
 namespace allomon::recording {
 
+// No function of a map or a dump has more bytes, and no line is higher.
+inline constexpr uint64_t kMostCodeBytes = uint64_t{1} << 32;
+inline constexpr uint32_t kMostLine = 1'000'000'000;
+
 // Code of a function in a process, and where it is in the sources; texts are the file's.
 struct GeneratedCode {
   uint64_t begin;

@@ -10,7 +10,6 @@ namespace {
 // again.
 constexpr uint64_t kMostNameBytes = uint64_t{256} << 20;
 constexpr size_t kMostNamePart = 4096;
-constexpr uint32_t kMostLine = 1'000'000'000;
 
 // Removes the part up to the next tab, and the tab, and returns the part.
 std::string_view TakePart(std::string_view* rest) {

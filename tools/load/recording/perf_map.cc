@@ -18,7 +18,6 @@ namespace allomon::recording {
 namespace {
 
 constexpr uint64_t kNanosPerSecond = 1'000'000'000;
-constexpr uint64_t kMostFunctionBytes = uint64_t{1} << 32;
 constexpr int kMostFolders = 1000;
 
 // Removes a hexadecimal number and the blank after it.
@@ -144,8 +143,9 @@ PerfMap PerfMap::OfProcess(uint32_t pid, uint64_t start_realtime_nanos) {
     if (!ReadTrusted(path, start_realtime_nanos, &dump)) continue;
     uint32_t number = pid;
     std::from_chars(inner.data(), inner.data() + inner.size(), number);
-    PerfMap map(text, std::move(dump), number);
-    if (map.has_dump_) return map;
+    if (!ReadJitDump(dump, number).empty()) {
+      return PerfMap(std::move(text), std::move(dump), number);
+    }
   }
   return PerfMap(std::move(text));
 }
@@ -156,7 +156,6 @@ PerfMap::PerfMap(std::string text, std::string dump, uint32_t pid)
   std::vector<GeneratedCode> functions;
   AddLines(&functions);
   const std::vector<GeneratedCode> dumped = ReadJitDump(*dump_, pid);
-  has_dump_ = !dumped.empty();
   functions.insert(functions.end(), dumped.begin(), dumped.end());
   // The last of a place counts: what overlaps it was there before.
   std::map<uint64_t, GeneratedCode> by_begin;
@@ -176,8 +175,7 @@ void PerfMap::AddLines(std::vector<GeneratedCode>* functions) const {
     uint64_t begin = 0;
     uint64_t size = 0;
     if (!TakeNumber(&line, &begin) || !TakeNumber(&line, &size)) continue;
-    if (size == 0 || size > kMostFunctionBytes || begin > UINT64_MAX - size || line.empty())
-      continue;
+    if (size == 0 || size > kMostCodeBytes || begin > UINT64_MAX - size || line.empty()) continue;
     functions->push_back({begin, begin + size, line, "", 0});
   }
 }

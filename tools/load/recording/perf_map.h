@@ -59,7 +59,6 @@ class PerfMap {
   std::unique_ptr<const std::string> text_;
   std::unique_ptr<const std::string> dump_;
   std::vector<GeneratedCode> functions_;  // by begin; none overlap
-  bool has_dump_ = false;                 // functions of a dump
 };
 
 }  // namespace allomon::recording
