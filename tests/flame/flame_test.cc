@@ -109,6 +109,17 @@ TEST(FlameTest, SeveralFilesAddUp) {
   EXPECT_EQ(two["shown"].size(), 2u);
 }
 
+TEST(FlameTest, FilesOfTwoProgramsAreRefused) {
+  const Loader load = [](const std::string& path, const std::string&) {
+    auto profile = LoadMade("server", "");
+    if (profile.ok()) profile->program = "/srv/" + path;
+    return profile;
+  };
+  const CommandResult result = RunFlameWith(load, {"one", "two", "-o", "/nowhere/x.html"});
+  EXPECT_EQ(result.status, 2);
+  EXPECT_EQ(result.err, "allomon flame: two is of two, not of one: give files of one program\n");
+}
+
 TEST(FlameTest, ValuesOfALabelAreTheOutermostFrames) {
   const json plain = DataOf(PageOf({"labelled"}));
   const json by = DataOf(PageOf({"labelled", "--by=label:tenant"}));

@@ -81,6 +81,20 @@ TEST_F(ExportCommandTest, LiveIsWrittenUnlessAnotherMetricIsAskedFor) {
   EXPECT_EQ(Read("out"), live);
 }
 
+// A sum of two programs would be nobody's heap.
+TEST_F(ExportCommandTest, FilesAreOfOneProgram) {
+  heap::HeapProfile profile = testing::OddProfile();
+  profile.program = "/usr/bin/first";
+  Write("first.pb.gz", pprof::Gzip(pprof::EncodePprof(profile)));
+  profile.program = "/opt/second";
+  Write("second.pb.gz", pprof::Gzip(pprof::EncodePprof(profile)));
+  profile.program = "/opt/first";
+  Write("third.pb.gz", pprof::Gzip(pprof::EncodePprof(profile)));
+  ExpectError({"--format=collapsed", "first.pb.gz", "second.pb.gz"},
+              "second.pb.gz is of second, not of first: give files of one program");
+  EXPECT_NE(Out({"--format=collapsed", "first.pb.gz", "third.pb.gz"}), "");
+}
+
 TEST_F(ExportCommandTest, ATerminalGetsTextAlone) {
   report::Terminal terminal;
   terminal.is_terminal = true;

@@ -4,10 +4,10 @@
 
 #include "tools/export/export_options.h"
 #include "tools/export/metric_names.h"
-#include "tools/heap/join.h"
 #include "tools/heap/labels.h"
 #include "tools/heap/metric_names.h"
 #include "tools/load/load.h"
+#include "tools/load/load_sum.h"
 #include "tools/load/naming.h"
 #include "tools/options/help.h"
 #include "tracker/formats/write_file.h"
@@ -40,22 +40,12 @@ absl::StatusOr<HeapProfile> Load(const ExportOptions& options) {
   load::LoadOptions load_options;
   load_options.debug_dir = options.debug_dir;
   load_options.counts_metric = options.metric.value_or(Metric::kLive);
-  auto sum = load::LoadHeapProfile(options.files[0], load_options);
-  for (size_t i = 1; sum.ok() && i < options.files.size(); ++i) {
-    const auto profile = load::LoadHeapProfile(options.files[i], load_options);
-    if (!profile.ok()) return profile.status();
-    heap::AddProfile(*profile, &*sum);
-  }
-  return sum;
+  return load::LoadSum(options.files, load_options, nullptr);
 }
 
 absl::Status Choose(const ExportOptions& options, HeapProfile* profile) {
-  if (!options.by_label.empty() && !heap::HasLabel(*profile, options.by_label)) {
-    return Bad(Named(options) + ": " + heap::NoSuchLabel(*profile, options.by_label));
-  }
-  heap::KeepSelected(options.labels, profile);
-  if (!options.by_label.empty()) heap::AddLabelFrames(options.by_label, profile);
-  return absl::OkStatus();
+  const std::string why_not = heap::ApplyLabels(options.labels, options.by_label, profile);
+  return why_not.empty() ? absl::OkStatus() : Bad(Named(options) + ": " + why_not);
 }
 
 absl::StatusOr<OutputFiles> Convert(const ExportOptions& options) {

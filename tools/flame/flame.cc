@@ -14,6 +14,7 @@
 #include "tools/heap/metric_names.h"
 #include "tools/heap/program_name.h"
 #include "tools/load/load.h"
+#include "tools/load/load_sum.h"
 #include "tools/options/help.h"
 #include "tools/text/plain_text.h"
 #include "tracker/formats/write_file.h"
@@ -43,23 +44,13 @@ absl::StatusOr<heap::HeapProfile> LoadFile(const std::string& path, const std::s
   return load::LoadHeapProfile(path, options);
 }
 
-// Applies the options that select parts of a profile.
-absl::StatusOr<heap::HeapProfile> Chosen(heap::HeapProfile profile, const Options& options) {
-  if (!options.by_label.empty() && !heap::HasLabel(profile, options.by_label)) {
-    return absl::InvalidArgumentError(heap::NoSuchLabel(profile, options.by_label));
-  }
-  heap::KeepSelected(options.labels, &profile);
-  if (!options.by_label.empty()) heap::AddLabelFrames(options.by_label, &profile);
-  return profile;
-}
-
 absl::StatusOr<heap::HeapProfile> LoadChosen(const std::string& file, const Options& options,
                                              const Loader& load) {
   auto profile = load(file, options.debug_dir);
   if (!profile.ok()) return profile;
-  auto chosen = Chosen(*std::move(profile), options);
-  if (chosen.ok()) return chosen;
-  return absl::InvalidArgumentError(file + ": " + std::string(chosen.status().message()));
+  const std::string why_not = heap::ApplyLabels(options.labels, options.by_label, &*profile);
+  if (!why_not.empty()) return absl::InvalidArgumentError(file + ": " + why_not);
+  return profile;
 }
 
 absl::StatusOr<Profiles> Load(const Options& options, const Loader& load) {
@@ -67,6 +58,10 @@ absl::StatusOr<Profiles> Load(const Options& options, const Loader& load) {
   for (const std::string& file : options.files) {
     auto profile = LoadChosen(file, options, load);
     if (!profile.ok()) return profile.status();
+    if (!profiles.shown.empty()) {
+      const std::string why_not = load::WhyNotOneProgram(profiles.shown.front().profile, *profile);
+      if (!why_not.empty()) return absl::InvalidArgumentError(file + " " + why_not);
+    }
     profiles.shown.push_back({file, *std::move(profile)});
   }
   if (options.before.empty()) return profiles;

@@ -105,6 +105,14 @@ std::string NoSuchLabel(const HeapProfile& profile, const std::string& key) {
   return "no block has labels: programs set them by allomon/labels.h";
 }
 
+std::string ApplyLabels(const LabelSelection& selection, const std::string& by,
+                        HeapProfile* profile) {
+  if (!by.empty() && !HasLabel(*profile, by)) return NoSuchLabel(*profile, by);
+  KeepSelected(selection, profile);
+  if (!by.empty()) AddLabelFrames(by, profile);
+  return "";
+}
+
 void ReplaceByLabelFrames(const std::string& key, HeapProfile* profile) {
   for (Sample& sample : profile->samples) sample.stack.clear();
   AddLabelFrames(key, profile);

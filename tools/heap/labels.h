@@ -54,6 +54,12 @@ void AddLabelFrames(const std::string& key, HeapProfile* profile);
 // Replaces each stack by such a frame: samples of one value have one stack.
 void ReplaceByLabelFrames(const std::string& key, HeapProfile* profile);
 
+// Keeps the selected samples, and adds the values of the label `by`, unless that is empty, as
+// outermost frames.  Returns NoSuchLabel(), and changes nothing, if no sample has that label; else
+// an empty text.
+std::string ApplyLabels(const LabelSelection& selection, const std::string& by,
+                        HeapProfile* profile);
+
 // Returns one line for a profile in which no sample has the key.  It names the existing keys.
 std::string NoSuchLabel(const HeapProfile& profile, const std::string& key);
 

@@ -92,11 +92,8 @@ class Sum {
 };
 
 absl::StatusOr<HeapProfile> WithLabels(HeapProfile profile, const Choice& choice) {
-  if (!choice.by_label.empty() && !heap::HasLabel(profile, choice.by_label)) {
-    return absl::NotFoundError(heap::NoSuchLabel(profile, choice.by_label));
-  }
-  heap::KeepSelected(choice.labels, &profile);
-  if (!choice.by_label.empty()) heap::AddLabelFrames(choice.by_label, &profile);
+  const std::string why_not = heap::ApplyLabels(choice.labels, choice.by_label, &profile);
+  if (!why_not.empty()) return absl::NotFoundError(why_not);
   return profile;
 }
 

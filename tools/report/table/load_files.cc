@@ -5,12 +5,10 @@
 #include <unistd.h>
 
 #include <string_view>
-#include <utility>
 
-#include "tools/heap/join.h"
 #include "tools/load/import.h"
 #include "tools/load/load.h"
-#include "tracker/names/base_name.h"
+#include "tools/load/load_sum.h"
 
 namespace allomon::views {
 namespace {
@@ -36,19 +34,6 @@ bool IsPipe(const std::string& path) {
   return stat(path.c_str(), &about) == 0 && (S_ISFIFO(about.st_mode) || S_ISCHR(about.st_mode));
 }
 
-// Returns why two profiles must not be added up; empty if they may.
-std::string WhyNot(const heap::HeapProfile& sum, const heap::HeapProfile& other) {
-  const std::string first = BaseName(sum.program);
-  const std::string second = BaseName(other.program);
-  if (!first.empty() && !second.empty() && first != second) {
-    return "is of " + second + ", not of " + first + ": give files of one program";
-  }
-  for (size_t i = 0; i < heap::kMetrics; ++i) {
-    if (sum.has[i] && other.has[i]) return "";
-  }
-  return "counts nothing that the other files count: give files of one kind";
-}
-
 }  // namespace
 
 FileKind KindOf(const std::string& path) {
@@ -63,20 +48,7 @@ absl::StatusOr<heap::HeapProfile> LoadSum(const std::vector<std::string>& files,
                                           report::Progress* progress) {
   load::LoadOptions options;
   options.debug_dir = debug_dir;
-  heap::HeapProfile sum;
-  for (size_t i = 0; i < files.size(); ++i) {
-    progress->Show("reading " + std::to_string(i + 1) + " of " + std::to_string(files.size()));
-    auto profile = load::LoadHeapProfile(files[i], options);
-    if (!profile.ok()) return profile.status();
-    if (i == 0) {
-      sum = *std::move(profile);
-      continue;
-    }
-    const std::string why_not = WhyNot(sum, *profile);
-    if (!why_not.empty()) return absl::InvalidArgumentError(files[i] + " " + why_not);
-    heap::AddProfile(*profile, &sum);
-  }
-  return sum;
+  return load::LoadSum(files, options, progress);
 }
 
 }  // namespace allomon::views
