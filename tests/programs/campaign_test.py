@@ -21,6 +21,7 @@ import modes
 import packages
 import png
 import results
+import ways_to_build
 from campaign import Campaign
 from program import Program
 from watch import growth
@@ -147,6 +148,16 @@ class PictureTest(unittest.TestCase):
     def test_paeth_takes_the_nearest_neighbour(self):
         self.assertEqual([png.paeth(*it) for it in ((5, 5, 5), (1, 9, 5), (9, 1, 9), (1, 9, 9))],
                          [5, 5, 1, 1])
+
+
+class WaysToBuild(unittest.TestCase):
+    def test_what_is_not_there_is_skipped_and_what_fails_is_not(self):
+        for command in (["no-such-tool"], ["cat", "--no-such-option"]):
+            with self.assertRaises(ways_to_build.Skipped):
+                ways_to_build.run(command, "/")
+        with self.assertRaises(ways_to_build.Failed):
+            ways_to_build.run(["cat", "no-such-file"], "/")
+        self.assertLess(ways_to_build.FEWEST, len(ways_to_build.WAYS))
 
 
 if __name__ == "__main__":
