@@ -6,7 +6,7 @@ namespace allomon::fuzz {
 std::vector<std::string> Seeds() {
   return {ExportOfOdd("collapsed"), ExportOfLarge("collapsed"),
           "main;f;g 10\nmain;f 20\r\n main;h 1.5\nmain;\\x3b 18446744073709551615\n",
-          "# a comment\nmain;Class::method(int, char) 3\n[unknown];f_[k] 4\n"};
+          "main;Class::method(int, char) 3\n[unknown];f_[k] 4\n"};
 }
 
 }  // namespace allomon::fuzz

@@ -101,11 +101,11 @@ bool CheckCommandLine(std::string_view input) {
 
 std::vector<std::string> Seeds() {
   return {
-      "ctl\n4711\nstart\n--every=64k\n--limit=1g\n-o\n/tmp/x.rec\n--wait=3",
+      "ctl\n4711\nstart\n--every=64k\n--limit=1g\n--record=/tmp/x.rec\n--wait=3",
       "ctl\n4711\nrate\n--rate=1e-3\n--all-children",
       "diff\n--view=tree\n--metric=peak\n--fail-on-growth\na.pb.gz\nb.pb.gz",
-      "export\n--to=collapsed\n--metric=alloc\n-o\nx\nin.rec",
-      "flame\n--before=a\n--metric=live\n--title=T\n--focus-label=tenant=7\n-o\nx.html\nb",
+      "export\n--format=collapsed\n--metric=alloc\n-o\nx\nin.rec",
+      "flame\n--diff=a\n--metric=live\n--title=T\n--focus-label=tenant=7\n-o\nx.html\nb",
       "gate\n--baseline=a.json\n--current=b.json\n--max-growth=5%\n--junit=x.xml",
       "heap\n--paths=cell\n--top=5\n--width=80\nx.heapsnapshot",
       "heap\n--object=17\nx.heapsnapshot",
@@ -115,11 +115,11 @@ std::vector<std::string> Seeds() {
       "prof\n-tgx\n-m\nmon.out\n--mlmon=x\n--counts\na.out",
       "report\n--view=callers\n--focus=f\n--ignore=g\n--exclude=x+\n--top=3\n--\nfile",
       "report\n--by=label:tenant\n--leaks\n--json\nfile",
-      "run\n--every=8k\n--seed=5\n--limit=64m\n--guard=1/100\n-o\nx.pb.gz\n--\nprog\n-x",
+      "run\n--every=8k\n--seed=5\n--limit=64m\n--guard=100\n-o\nx.pb.gz\n--\nprog\n-x",
       "save\n4711\n-o\nx.pb.gz",
       "serve\n--listen=[::1]:6060\n--pid=5\n--token-file=t",
-      "serve\n--listen=localhost:0\n--folder=/tmp",
-      "top\n4711\n--every=2.5\n--times=3\n--metric=live"};
+      "serve\n--listen=localhost:0\n--dir=/tmp",
+      "top\n4711\n--every=2.5\n-n\n3\n--metric=live"};
 }
 
 }  // namespace allomon::fuzz

@@ -1,9 +1,10 @@
 // Runs a target without libFuzzer: on its seeds and the inputs of its archive, on truncations of
 // each, and on some thousand damaged inputs.  The damage is the same each time.
 //
-//   replay --archive=X.tgz --dictionary=X.dict --rounds=N    the test, which keeps a fatal input
-//   replay --seeds=FOLDER                                    writes the target's own seeds
-//   replay FILE...                                           the inputs kept by libFuzzer
+//   replay --archive=X.tgz --dictionary=X.dict --rounds=N --accepted=PERCENT
+//                            the test, which keeps a fatal input
+//   replay --seeds=FOLDER    writes the target's own seeds
+//   replay FILE...           the inputs kept by libFuzzer
 #include <algorithm>
 #include <cinttypes>
 #include <csignal>
@@ -120,16 +121,19 @@ struct Arguments {
   std::string dictionary;
   std::string seeds;
   uint64_t rounds = 0;
+  uint64_t accepted_percent = 1;  // of the damaged inputs, at least
   std::vector<std::string> files;
 };
 
 // Returns false if the arguments have no form above.
 bool Parse(int argc, char** argv, Arguments* args) {
   std::string rounds;
+  std::string accepted;
   const std::pair<std::string_view, std::string*> options[] = {{"--archive=", &args->archive},
                                                                {"--dictionary=", &args->dictionary},
                                                                {"--seeds=", &args->seeds},
-                                                               {"--rounds=", &rounds}};
+                                                               {"--rounds=", &rounds},
+                                                               {"--accepted=", &accepted}};
   for (int i = 1; i < argc; ++i) {
     const std::string_view arg = argv[i];
     const auto option = std::find_if(std::begin(options), std::end(options), [arg](const auto& o) {
@@ -144,6 +148,7 @@ bool Parse(int argc, char** argv, Arguments* args) {
     }
   }
   args->rounds = strtoull(rounds.c_str(), nullptr, 10);
+  if (!accepted.empty()) args->accepted_percent = strtoull(accepted.c_str(), nullptr, 10);
   return argc > 1;
 }
 
@@ -159,9 +164,20 @@ void RunCuts(const std::string& input) {
   for (size_t size = 0; size < input.size(); size += step) Run(input.substr(0, size));
 }
 
-// If no damaged input is accepted, the damage is too strong; if none is refused, too weak.
+// An input that is meant to be refused belongs into the archive: a seed that is refused is one of
+// another version of the reader.
+void RequireAccepted(const std::vector<std::string>& seeds) {
+  for (const std::string& seed : seeds) {
+    const uint64_t before = accepted_inputs;
+    Run(seed);
+    Require(accepted_inputs > before, "a seed is accepted", seed);
+  }
+}
+
+// If few damaged inputs are accepted, the damage is too strong; if none is refused, too weak.
 int Test(const Arguments& args) {
   std::vector<std::string> inputs = Seeds();
+  RequireAccepted(inputs);
   for (std::string& input : Unpack(args.archive)) inputs.push_back(std::move(input));
   testing::Mutator damage(testing::kFuzzSeed, args.dictionary.empty()
                                                   ? std::vector<std::string>{std::string(1, '\0')}
@@ -185,7 +201,8 @@ int Test(const Arguments& args) {
   }
   printf("%zu inputs, %zu accepted; %" PRIu64 " damaged, %" PRIu64 " accepted\n", inputs.size(),
          readable.size(), rounds, accepted_inputs);
-  Require(accepted_inputs > rounds / 100, "one in a hundred damaged inputs is accepted");
+  Require(accepted_inputs > rounds * args.accepted_percent / 100,
+          "the target's share of damaged inputs is accepted");
   Require(accepted_inputs < rounds, "damage is noticed");
   return 0;
 }
@@ -194,7 +211,7 @@ int Main(int argc, char** argv) {
   Arguments args;
   if (!Parse(argc, argv, &args)) {
     fprintf(stderr,
-            "usage: replay --archive=X.tgz [--dictionary=X.dict] --rounds=N\n"
+            "usage: replay --archive=X.tgz [--dictionary=X.dict] --rounds=N [--accepted=PERCENT]\n"
             "       replay --seeds=FOLDER\n"
             "       replay FILE...\n");
     return 2;
