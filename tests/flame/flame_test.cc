@@ -2,6 +2,7 @@
 #include "tools/flame/flame.h"
 
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 
 #include <algorithm>
 #include <cmath>
@@ -184,6 +185,15 @@ TEST(FlameTest, ErrorsAreOneLineThatNamesTheThing) {
   EXPECT_NE(ErrorOf({"nothing"}).find("nothing: "), std::string::npos);
   EXPECT_NE(ErrorOf({"server", "--colour=red"}).find("--colour=red"), std::string::npos);
   EXPECT_NE(ErrorOf({"server", "--title="}).find("--title needs"), std::string::npos);
+}
+
+TEST(FlameTest, ThePageIsItsOwnersOnly) {
+  const mode_t mask = umask(022);
+  PageOf({"server"});
+  umask(mask);
+  struct stat status;
+  ASSERT_EQ(stat(OutPath().c_str(), &status), 0);
+  EXPECT_EQ(status.st_mode & 0777, 0600u);
 }
 
 TEST(FlameTest, AFolderThatIsNotThereIsNamed) {

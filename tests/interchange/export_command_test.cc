@@ -3,6 +3,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -71,6 +72,18 @@ TEST_F(ExportCommandTest, EveryFormatIsWrittenToItsFile) {
     EXPECT_THAT(Out({"--help"}), HasSubstr(format.name));
   }
   EXPECT_TRUE(std::filesystem::exists("out.mlmon.sources"));
+}
+
+TEST_F(ExportCommandTest, FilesAreTheirOwnersOnly) {
+  const mode_t mask = umask(022);
+  Out({"--format=collapsed", "-o", "a.folded", "a.pb.gz"});
+  Out({"--format=mlmon", "-o", "a.out", "a.pb.gz"});
+  umask(mask);
+  for (const char* const name : {"a.folded", "a.out", "a.out.sources"}) {
+    struct stat status;
+    ASSERT_EQ(stat(name, &status), 0) << name;
+    EXPECT_EQ(status.st_mode & 077, 0u) << name;
+  }
 }
 
 TEST_F(ExportCommandTest, LiveIsWrittenUnlessAnotherMetricIsAskedFor) {

@@ -1,6 +1,7 @@
 // prof on files that the tests make about their own executable.
 #include "tools/prof/prof.h"
 
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cstdlib>
@@ -208,6 +209,11 @@ TEST_F(ProfTest, ConvertedProfileIsReadByMlprof) {
             "--------------- -----\n"
             "prof_test_last  75.0%\n"
             "prof_test_first 25.0%\n");
+  for (const std::string& path : {mlmon, mlmon + ".sources"}) {
+    struct stat status;
+    ASSERT_EQ(stat(path.c_str(), &status), 0);
+    EXPECT_EQ(status.st_mode & 077, 0u) << path;
+  }
   ASSERT_TRUE(Run({"--mlmon=" + mlmon, "--counts"}).success);
   read = mlprof::RunMlprof({mlmon + ".sources", mlmon});
   ASSERT_TRUE(read.success) << read.err;

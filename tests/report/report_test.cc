@@ -253,6 +253,9 @@ TEST_F(ReportTest, CsvQuotesWhatItMust) {
 
 TEST_F(ReportTest, PictureIsWrittenBesideTheTable) {
   EXPECT_THAT(Out({"prog", "mlmon.out", "--picture=out.svg"}), HasSubstr("A.g"));
+  struct stat status;
+  ASSERT_EQ(stat("out.svg", &status), 0);
+  EXPECT_EQ(status.st_mode & 0777, 0600u);
   const std::string svg = testing::ReadFileOrDie("out.svg");
   EXPECT_EQ(svg.rfind("<?xml", 0), 0u);
   EXPECT_THAT(svg, HasSubstr("&lt;main&gt;"));

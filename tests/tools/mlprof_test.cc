@@ -1,6 +1,7 @@
 #include "tools/mlprof/mlprof.h"
 
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <filesystem>
@@ -242,6 +243,9 @@ TEST_F(MlprofTest, GraphAndItsTitle) {
             "n0 [shape = \"box\", label = \"A.g\\n30.0% 40.0% 10.0%\\n\", "
             "color = \"Black\"]\n"
             "n0 -> n0 []\n}");
+  struct stat status;
+  ASSERT_EQ(stat("g.dot", &status), 0);
+  EXPECT_EQ(status.st_mode & 0777, 0600u);
   Out({"-call-graph", "g.dot", "-graph-title", "T", "./prog", "mlmon.out"});
   EXPECT_EQ(testing::ReadFileOrDie("g.dot").substr(0, 13), "digraph \"T\" {");
 }

@@ -6,6 +6,7 @@
 #include "tools/export/exporters.h"
 #include "tools/pprof/gzip.h"
 #include "tools/pprof/pprof.h"
+#include "tracker/formats/write_file.h"
 
 namespace allomon::interchange {
 
@@ -61,9 +62,8 @@ Exported ToPprof(const heap::HeapProfile& profile, heap::Metric /*metric*/) {
 }
 
 Exported OneFile(std::string bytes) {
-  constexpr int kMode = 0666;  // the umask applies
   OutputFiles files;
-  files.push_back({"", std::move(bytes), kMode});
+  files.push_back({"", std::move(bytes), kPrivateMode});
   return files;
 }
 

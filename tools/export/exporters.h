@@ -24,7 +24,7 @@ Exported ToMlmon(const heap::HeapProfile& profile, heap::Metric metric);
 Exported ToCsv(const heap::HeapProfile& profile, heap::Metric metric);
 Exported ToJson(const heap::HeapProfile& profile, heap::Metric metric);
 
-// Returns a format's only file.  Its mode leaves the rights of others to the umask.
+// Returns a format's only file.
 Exported OneFile(std::string bytes);
 
 }  // namespace allomon::interchange

@@ -118,7 +118,7 @@ std::string SizeText(size_t bytes) {
 
 CommandResult Write(const Options& options, const std::string& page) {
   std::string error;
-  if (!WriteFileAtomically(options.out, page, 0644, &error)) return BadInput(error);
+  if (!WriteFileAtomically(options.out, page, kPrivateMode, &error)) return BadInput(error);
   return {0, OneLine(options.out) + ": " + SizeText(page.size()) + ", open it in a browser\n", ""};
 }
 

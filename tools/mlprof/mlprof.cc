@@ -17,8 +17,6 @@
 namespace allomon::mlprof {
 namespace {
 
-constexpr int kGraphMode = 0666;  // subject to the umask, like any created file
-
 bool LoadData(const Options& options, const Program& program, std::optional<Mlmon>* data,
               std::string* warnings, std::string* error) {
   std::vector<std::string> listed;
@@ -38,7 +36,7 @@ bool WriteGraph(const Options& options, const ProfileView& view, const Selection
   style.show_line = options.show_line;
   std::string dot;
   return FormatDot(view, selection, style, &dot, error) &&
-         WriteFileAtomically(*options.call_graph, dot, kGraphMode, error);
+         WriteFileAtomically(*options.call_graph, dot, kPrivateMode, error);
 }
 
 bool Run(const Options& options, std::string* out, std::string* warnings, std::string* error) {

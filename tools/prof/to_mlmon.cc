@@ -59,7 +59,7 @@ bool WriteMlmon(const Charges& charges, bool counts, const std::string& path, st
   mlmon.magic = table.magic;
   const std::string stub = FormatSourcesStub(table);
   const std::string file = FormatMlmon(mlmon);
-  return WriteFilesAtomically({{path + ".sources", stub, 0755}, {path, file, 0644}}, error);
+  return WriteFilesAtomically({{path + ".sources", stub, 0700}, {path, file, kPrivateMode}}, error);
 }
 
 }  // namespace allomon::prof

@@ -19,8 +19,7 @@ namespace {
 using views::Format;
 using views::Options;
 
-constexpr int kPictureMode = 0666;  // the umask applies, as for any created file
-constexpr int kOtherLines = 6;      // for the heads, the line of the rest and the next prompt
+constexpr int kOtherLines = 6;  // for the heads, the line of the rest and the next prompt
 
 absl::Status Bad(const std::string& line) { return absl::InvalidArgumentError(line); }
 
@@ -88,7 +87,7 @@ class Output {
   absl::StatusOr<MlmonReport> Make() const {
     std::string error;
     if (!options_.picture.empty() &&
-        !WriteFileAtomically(options_.picture, Picture(), kPictureMode, &error)) {
+        !WriteFileAtomically(options_.picture, Picture(), kPrivateMode, &error)) {
       return Bad(error);
     }
     return MlmonReport{Text(), ""};

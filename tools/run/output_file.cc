@@ -14,7 +14,6 @@
 namespace allomon::run {
 namespace {
 
-constexpr int kMode = 0600;  // stacks and arguments of a program are its user's private data
 constexpr size_t kLongestName = 64;
 constexpr std::string_view kEnds[] = {".pb.gz", ".gz", ".pb"};
 
@@ -94,11 +93,11 @@ bool HasRoomBeside(const std::string& path) { return IsReplacedByWriting(path); 
 
 bool SaveFile(std::string_view contents, std::string* path, std::string* error) {
   error->clear();
-  if (WriteFileAtomically(*path, contents, kMode, error)) return true;
+  if (WriteFileAtomically(*path, contents, kPrivateMode, error)) return true;
   for (const std::string& folder : Refuges()) {
     const std::string place = folder + "/" + BaseName(*path);
     std::string other_error;
-    if (!WriteFileAtomically(place, contents, kMode, &other_error)) continue;
+    if (!WriteFileAtomically(place, contents, kPrivateMode, &other_error)) continue;
     *path = place;
     return true;
   }

@@ -8,6 +8,10 @@
 
 namespace allomon {
 
+// For files with call stacks, command lines or labels of a program, which are its user's private
+// data.
+constexpr int kPrivateMode = 0600;
+
 // Makes `contents` the contents of the file `path`, completely or not at all: they go to a new file
 // in the same directory, which then replaces the old one.  A reader sees the old file or the new
 // one; a full disk leaves the old one unchanged.  Not synced: after a power failure the file may be
