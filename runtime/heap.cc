@@ -10,9 +10,9 @@
 namespace allomon::gc {
 namespace {
 
-internal::Mutator* MutatorOf(internal::HeapCore& core) {
-  internal::Mutator* mutator = internal::t_window.mutator;
-  return mutator != nullptr && mutator->heap == &core && mutator->runs() ? mutator : nullptr;
+internal::Mutator* RunningMutator(internal::HeapCore& core) {
+  internal::Mutator* mutator = internal::MutatorHere(core);
+  return mutator != nullptr && mutator->runs() ? mutator : nullptr;
 }
 
 }  // namespace
@@ -38,18 +38,18 @@ Heap::Heap(const HeapOptions& options) : core_(std::make_unique<internal::HeapCo
 Heap::~Heap() { internal::UnregisterForFork(core_.get()); }
 
 void Heap::Collect(CollectionKind kind) {
-  internal::Mutator* mutator = MutatorOf(*core_);
+  internal::Mutator* mutator = RunningMutator(*core_);
   internal::Collect(*core_, kind, mutator);
   if (mutator != nullptr) internal::SafepointSlow(*mutator);
 }
 
 void Heap::CollectFromTop(CollectionKind kind) {
-  internal::Mutator* mutator = MutatorOf(*core_);
+  internal::Mutator* mutator = RunningMutator(*core_);
   internal::Collect(*core_, kind, mutator, internal::CallersStack::kKeepsNothing);
   if (mutator != nullptr) internal::SafepointSlow(*mutator);
 }
 
-HeapStatistics Heap::statistics() { return internal::Statistics(*core_, MutatorOf(*core_)); }
+HeapStatistics Heap::statistics() { return internal::Statistics(*core_, RunningMutator(*core_)); }
 
 static internal::Mutator* AttachTo(internal::HeapCore& core) {
   ALLOMON_GC_CHECK(internal::t_window.mutator == nullptr,

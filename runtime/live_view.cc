@@ -15,11 +15,10 @@ namespace allomon::gc {
 namespace internal {
 namespace {
 
-// Returns this thread's mutator if the thread is attached to the heap.
-Mutator* MutatorOf(const HeapCore& core) {
-  Mutator* const mutator = t_window.mutator;
-  if (mutator == nullptr || mutator->heap != &core) return nullptr;
-  mutator->CheckMayAllocate();
+// MutatorHere(), where the thread may allocate.
+Mutator* CheckedMutator(const HeapCore& core) {
+  Mutator* const mutator = MutatorHere(core);
+  if (mutator != nullptr) mutator->CheckMayAllocate();
   return mutator;
 }
 
@@ -71,7 +70,7 @@ class TypeCounter : public LiveObjectsVisitor {
 
 std::vector<LiveType> Heap::LiveByType() {
   internal::TypeCounter counter;
-  internal::Mutator* const mutator = internal::MutatorOf(*core_);
+  internal::Mutator* const mutator = internal::CheckedMutator(*core_);
   internal::CollectAndLook(*core_, counter, mutator);
   std::vector<LiveType> types = counter.Take();
   internal::RunDue(mutator);
@@ -80,9 +79,9 @@ std::vector<LiveType> Heap::LiveByType() {
 
 absl::Status Heap::WriteSnapshot(const std::string& path) {
   const allomon::internal::Uncancelled uncancelled;
-  internal::Mutator* const mutator = internal::MutatorOf(*core_);
+  internal::Mutator* const mutator = internal::CheckedMutator(*core_);
   std::string error;
-  FileInPieces file(path, 0600);
+  FileInPieces file(path, kPrivateMode);
   if (!file.Open(&error)) return absl::UnavailableError(error);
   internal::SnapshotWriter writer(file);
   internal::CollectAndLook(*core_, writer, mutator);

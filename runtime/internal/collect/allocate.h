@@ -38,8 +38,8 @@ __attribute__((always_inline)) inline char* TryAllocateOld(size_t bytes) {
   return reinterpret_cast<char*>(start);
 }
 
-// See Mutator.  `header` is that of the new object.  `caller` is the frame in which the call stack
-// of a sample begins.
+// See slow_path.h.  `header` is that of the new object.  `caller` is the frame in which the call
+// stack of a sample begins.
 char* AllocateYoungSlow(size_t bytes, uintptr_t header, FrameState caller);
 
 // Room for an object.

@@ -33,8 +33,7 @@ Mutator* Attach(HeapCore& heap) {
   }
   heap.world.Add(mutator);
   // With the world stopped, the reserve for the mutator's nursery is made.
-  while (!heap.world.Stop(mutator)) {
-  }
+  heap.world.StopSurely(mutator);
   Stand(*mutator);
   mutator->window->marking = heap.cycle.is_marking();
   const bool joined = mutator->nursery.Join(heap.young);
@@ -52,8 +51,7 @@ Mutator* Attach(HeapCore& heap) {
 void Detach(HeapCore& heap, Mutator* mutator) {
   ALLOMON_GC_CHECK(mutator->window->first_root == nullptr,
                    "rule.detach: a thread detaches while Roots of it live");
-  while (!heap.world.Stop(mutator)) {
-  }
+  heap.world.StopSurely(mutator);
   // What other stacks refer to stays where it is, in slices that the heap takes over.
   mutator->stack.here.Clear();
   RunCollection(heap, CollectionKind::kMinor);

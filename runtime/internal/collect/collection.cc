@@ -99,8 +99,7 @@ bool RunCollection(HeapCore& heap, CollectionKind kind, bool due) {
 
 void Collect(HeapCore& heap, CollectionKind kind, Mutator* mutator, CallersStack stack) {
   const Standing standing(&heap);
-  while (!heap.world.Stop(mutator)) {
-  }
+  heap.world.StopSurely(mutator);
   if (mutator != nullptr && stack == CallersStack::kKeeps) Stand(*mutator);
   if (mutator != nullptr && stack == CallersStack::kKeepsNothing) mutator->stack.here.Clear();
   RunCollection(heap, kind);
@@ -109,8 +108,7 @@ void Collect(HeapCore& heap, CollectionKind kind, Mutator* mutator, CallersStack
 
 void CollectAndLook(HeapCore& heap, LiveObjectsVisitor& visitor, Mutator* mutator) {
   const Standing standing(&heap);
-  while (!heap.world.Stop(mutator)) {
-  }
+  heap.world.StopSurely(mutator);
   if (mutator != nullptr) Stand(*mutator);
   const bool done = RunCollection(heap, CollectionKind::kMajor);
   if (done) visitor.Look(heap);
@@ -127,8 +125,7 @@ void CollectForRoom(HeapCore& heap, Mutator& mutator) {
 }
 
 void CollectForGrowth(HeapCore& heap, Mutator& mutator) {
-  while (!heap.world.Stop(&mutator)) {
-  }
+  heap.world.StopSurely(&mutator);
   Stand(mutator);
   RunCollection(heap, CollectionKind::kMinor, true);
   ResumeAfterCollection(heap);
@@ -136,8 +133,7 @@ void CollectForGrowth(HeapCore& heap, Mutator& mutator) {
 
 HeapStatistics Statistics(HeapCore& heap, Mutator* mutator) {
   const Standing standing(&heap);
-  while (!heap.world.Stop(mutator)) {
-  }
+  heap.world.StopSurely(mutator);
   HeapStatistics result = heap.statistics;
   result.allocated_words = heap.world.departed_words();
   for (Mutator* m = heap.world.first(); m != nullptr; m = m->next) {

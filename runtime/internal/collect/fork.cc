@@ -27,16 +27,9 @@ void ForEachHeap(Visit visit) ALLOMON_REQUIRES(g_heaps_mutex) {
   for (HeapCore* heap = g_heaps; heap != nullptr; heap = heap->next_heap) visit(*heap);
 }
 
-// This thread's mutator of that heap, or nullptr.
-Mutator* MutatorHere(HeapCore* heap) {
-  Mutator* const mutator = t_window.mutator;
-  return mutator != nullptr && mutator->heap == heap ? mutator : nullptr;
-}
-
 void StopForFork(HeapCore& heap) {
-  Mutator* const mutator = MutatorHere(&heap);
-  while (!heap.world.Stop(mutator != nullptr && mutator->runs() ? mutator : nullptr)) {
-  }
+  Mutator* const mutator = MutatorHere(heap);
+  heap.world.StopSurely(mutator != nullptr && mutator->runs() ? mutator : nullptr);
 }
 
 void LockForFork(HeapCore& heap) ALLOMON_NO_THREAD_SAFETY_ANALYSIS {  // held across functions
@@ -58,7 +51,7 @@ void UnlockAfterFork(HeapCore& heap) ALLOMON_NO_THREAD_SAFETY_ANALYSIS {
 void ResumeInParent(HeapCore& heap) {
   UnlockAfterFork(heap);
   heap.world.Resume();
-  Mutator* const mutator = MutatorHere(&heap);
+  Mutator* const mutator = MutatorHere(heap);
   if (mutator != nullptr && mutator->runs()) PublishLimit(*mutator);
 }
 
@@ -69,7 +62,7 @@ void ResumeInChild(HeapCore& heap) {
   heap.cycle.ResetInForkedChild();
   heap.helper.ResetInForkedChild();
   UnlockAfterFork(heap);
-  Mutator* const own = MutatorHere(&heap);
+  Mutator* const own = MutatorHere(heap);
   for (Mutator* m = heap.world.first(); m != nullptr; m = m->next) {
     if (m == own) continue;
     m->window->first_root = nullptr;

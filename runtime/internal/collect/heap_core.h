@@ -59,9 +59,8 @@ class HeapCore : public Spaces {
   // Sweeps a chunk; false if there was none.  The caller holds the cycle's mutex.
   bool SweepNextChunk();
   bool LimitAllows(size_t bytes);
-  // Takes a block of kBlockBytes of the old space for objects that are born old; nullptr when the
-  // limit or the system allows no further block.  A safepoint of the mutator's thread, without
-  // callbacks.
+  // Whether a major collection may be done in slices: the heap is large enough and far from its
+  // limit.
   bool MayMarkInSlices();
   // Makes a large object of `words`, as LargeSpace::Allocate() does; nullptr when the limit does
   // not allow it.

@@ -144,6 +144,12 @@ void MoveValueStack(const Slot* slots, Slot* to);
 // The mutator of this thread; aborts with the rule when the thread is not attached.
 Mutator& CurrentMutator();
 
+// The mutator of this thread if it is attached to that heap, else nullptr.
+inline Mutator* MutatorHere(const HeapCore& heap) {
+  Mutator* const mutator = t_window.mutator;
+  return mutator != nullptr && mutator->heap == &heap ? mutator : nullptr;
+}
+
 }  // namespace allomon::gc::internal
 
 #endif  // ALLOMON_RUNTIME_INTERNAL_COLLECT_MUTATOR_H_

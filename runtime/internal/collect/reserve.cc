@@ -66,8 +66,7 @@ size_t BlocksToKeep(HeapCore& heap) {
 char* TakeOldBlock(HeapCore& heap, Mutator* mutator) {
   char* const block = TakeSpareBlock(heap);
   if (block != nullptr) return block;
-  while (!heap.world.Stop(mutator)) {
-  }
+  heap.world.StopSurely(mutator);
   {
     const MarkState::Hold hold(heap.cycle);
     GrowTo(heap, heap.reserve_blocks + 1);

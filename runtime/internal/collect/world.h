@@ -40,6 +40,11 @@ class World {
   // caller was then parked for that collection, and must check its state again.  `caller` is the
   // calling thread's mutator; nullptr when the thread is not attached or stands.
   bool Stop(Mutator* caller);
+  // The same, and again after the collections of others, until this thread has stopped the world.
+  void StopSurely(Mutator* caller) {
+    while (!Stop(caller)) {
+    }
+  }
   // Called by the thread that has stopped the world.
   void Resume();
 
