@@ -43,20 +43,17 @@ ALLOWED = {
     ],
 }
 
-# Single files that may do more than their module.
+# Rooms that may do more than their module.
 EXCEPTIONS = {
     # A program that is profiled without a line of code: started by the environment.
-    r"allocator/(.*/)?(auto_profile|environment)[^/]*": [
+    r"allocator/environment/.*": [
         r"tracker/profile/.*\.h",
         r"tracker/formats/(loss_note|recording_layout|variables)\.h",
-        r"tracker/triggers/settings\.h",
-    ],
-    r"allocator/(.*/)?auto_control[^/]*": [r"tracker/control/attendant\.h"],
-    r"allocator/(.*/)?auto_(interpreters|loaded_python)[^/]*": [
+        r"tracker/triggers/.*\.h",
+        r"tracker/control/attendant\.h",
         r"tracker/(cpython|lua)/attach\.h",
+        r"tracker/recording/(start|watcher)\.h",
     ],
-    r"allocator/(.*/)?auto_recording[^/]*": [r"tracker/recording/start\.h"],
-    r"allocator/(.*/)?auto_save[^/]*": [r"tracker/triggers/.*\.h", r"tracker/recording/watcher\.h"],
 }
 
 MODULES = set(ALLOWED) | {"tests", "benchmarks"}
