@@ -10,7 +10,9 @@ they mention must be in the tree:
 - a function, a type, a constant, a test: `name()`, `Class::Name`, `TwoHumps`, `kConstant`,
   `ALLOMON_MACRO`, `snake_case`.  Such a name must be a word of the tree's code; names of code that
   is not ours are listed here;
-- a target: `//folder:target`.
+- a target: `//folder:target`;
+- in a table of folders (FOLDER_TABLES), a folder: `name/`, from the root, the document's folder or
+  the folder that the row is about.
 
 Documents that are not in the repository (ABSENT) are not mentioned at all.
 
@@ -88,6 +90,8 @@ FOREIGN_FILES = {
     ),
 }
 
+FOLDER_TABLES = "ARCHITECTURE.md", "tests/README.md"
+
 # crossing_test makes its tests of rows and columns; crossing_table_test looks whether each exists.
 MADE_NAME = re.compile(
     r"(?:test_)?(?:fork|unload|keys|exit|signals|seccomp|limits|exec)"
@@ -107,6 +111,8 @@ OWN_NAME = re.compile(
     r"(?![\w*-]|\.\w|\.\.\.)"
 )
 SNAKE_CASE = re.compile(r"(?<![\w/.:@$*<-])(_?[a-z]\w*_\w+)(?![\w/*-]|\." + EXTENSION + r"\b)")
+FOLDER = re.compile(r"[`\[]((?:[\w.-]+/)+)[`\]]")
+TABLE_ROW = re.compile(r"^\|([^|\n]*)\|.*$", re.MULTILINE)
 DOCUMENT = r"((?:[\w.-]+/)*\w+\.md|README)"
 SPACE = r"[\s]+"
 SECTION_IN = re.compile(r'"([^"\n]*(?:\n[^"\n]*)?)"' + SPACE + r"(?:in|of)" + SPACE + DOCUMENT)
@@ -234,6 +240,16 @@ def label_problems(tree, path, text):
             yield match.start(), f"no target {match.group()}"
 
 
+def folder_problems(tree, path, text):
+    if path not in FOLDER_TABLES:
+        return
+    for row in TABLE_ROW.finditer(text):
+        places = ["", path[: path.rfind("/") + 1], *FOLDER.findall(row[1])]
+        for match in FOLDER.finditer(row.group()):
+            if not any(place + match[1] in tree.folders for place in places):
+                yield row.start() + match.start(), f"no folder {match[1]}"
+
+
 def form_problems(source):
     name = os.path.basename(source.path)
     if name.endswith(".h"):
@@ -255,7 +271,7 @@ def form_problems(source):
 def mention_problems(tree, path, text):
     for match in ABSENT.finditer(text):
         yield match.start(), f"{match.group()} is not in the repository"
-    for find in file_problems, section_problems, name_problems, label_problems:
+    for find in file_problems, section_problems, name_problems, label_problems, folder_problems:
         yield from find(tree, path, text)
 
 
@@ -321,6 +337,17 @@ class FakeTree(unittest.TestCase):
         self.bad("See allocator/pin.h.", "no file allocator/pin.h")
         self.bad("gone.cc has it", "no file gone.cc")
         self.bad("`gone_test` has it", "no code has the name gone_test")
+
+    def test_folders_of_a_table(self):
+        self.check({
+            "ARCHITECTURE.md": "| [tracker/](tracker/README.md) | `core/`, `tests/core/` |\n",
+            "tests/README.md": "In `gone/`:\n\n| `core/` | `tracker/` |\n",
+            "tracker/README.md": "| `gone/` | |\n",
+        })
+        self.check(
+            {"ARCHITECTURE.md": "| `tracker/` | [core/](tracker/core/) |\n| `gone/` | `core/` |\n"},
+            "ARCHITECTURE.md:2: no folder gone/", "ARCHITECTURE.md:2: no folder core/",
+        )
 
     def test_sections(self):
         self.good('See "The law" in tracker/README.md.', '"Waking" in README.md')
