@@ -12,7 +12,7 @@ they mention must be in the tree:
   is not ours are listed here;
 - a target: `//folder:target`;
 - in a table of folders (FOLDER_TABLES), a folder: `name/`, from the root, the document's folder or
-  the folder that the row is about.
+  the folder that the row is about.  The first table of tests/README.md has all folders of tests/.
 
 Documents that are not in the repository (ABSENT) are not mentioned at all.
 
@@ -250,6 +250,19 @@ def folder_problems(tree, path, text):
                 yield row.start() + match.start(), f"no folder {match[1]}"
 
 
+def missing_rows(tree):
+    """Folders of tests/ that are in no row of their table, the first one."""
+    for source in tree.sources:
+        if source.path != "tests/README.md":
+            continue
+        table = re.sub(r"\n\n## .*", "", source.text, flags=re.DOTALL)
+        rows = {name for row in TABLE_ROW.finditer(table) for name in FOLDER.findall(row[1])}
+        for folder in sorted(tree.folders):
+            module, name = folder.split("/", 1)
+            if module == "tests" and name.count("/") == 1 and name not in rows:
+                yield f"{source.path}:1: no row for {name}"
+
+
 def form_problems(source):
     name = os.path.basename(source.path)
     if name.endswith(".h"):
@@ -290,6 +303,7 @@ def problems(root):
                 yield f"{source.path}:{line}: {problem}"
         for line, problem in form_problems(source):
             yield f"{source.path}:{line}: {problem}"
+    yield from missing_rows(tree)
 
 
 class FakeTree(unittest.TestCase):
@@ -344,6 +358,10 @@ class FakeTree(unittest.TestCase):
             "tests/README.md": "In `gone/`:\n\n| `core/` | `tracker/` |\n",
             "tracker/README.md": "| `gone/` | |\n",
         })
+        self.check(
+            {"tests/README.md": "| `odd/` | |\n\n## Core\n\n| `core/` | |\n", "tests/odd/a": ""},
+            "tests/README.md:1: no row for core/",
+        )
         self.check(
             {"ARCHITECTURE.md": "| `tracker/` | [core/](tracker/core/) |\n| `gone/` | `core/` |\n"},
             "ARCHITECTURE.md:2: no folder gone/", "ARCHITECTURE.md:2: no folder core/",
