@@ -20,7 +20,9 @@ import source_text
 
 SHORTEST = 36  # in characters: shorter ones are beside a field
 MOST_OF_FOLDER = 0.20
-MOST_OF_TREE = 0.08
+MOST_OF_TREE = 0.056
+# The bound is no further above what is found: who mends comments lowers it.
+MOST_ABOVE = 0.005
 # In a folder with few comments one more may be found than the share allows.
 ALLOWANCE = 1
 
@@ -87,7 +89,7 @@ def problems(folders):
     total = sum(folder[0] for folder in folders.values())
     found = sum(len(folder[1]) for folder in folders.values())
     if found > MOST_OF_TREE * total:
-        yield f"the tree: {found} of {total} comments are found, {MOST_OF_TREE:.0%} may be"
+        yield f"the tree: {found} of {total} comments are found, {MOST_OF_TREE:.1%} may be"
 
 
 class PlainEnglish(unittest.TestCase):
@@ -98,6 +100,7 @@ class PlainEnglish(unittest.TestCase):
         found = sum(len(folder[1]) for folder in folders.values())
         print(f"{found} of {total} comments, {found / total:.1%}")
         self.assertGreater(total, 5000)
+        self.assertLess(MOST_OF_TREE - found / total, MOST_ABOVE, "MOST_OF_TREE can be lowered")
         listed = list(problems(folders))
         self.assertEqual(listed, [], "\n" + "\n".join(listed))
 
