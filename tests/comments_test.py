@@ -29,6 +29,7 @@ import unittest
 # Beside this file in the source tree, not beside the link to it that Bazel runs.
 sys.dont_write_bytecode = True  # the source tree stays as it is
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.realpath(__file__)), "support"))
+import markdown
 import source_text
 
 MOST_COLUMNS = 100
@@ -120,17 +121,11 @@ IN_SECTION = re.compile(DOCUMENT + r'\)?,\s+"([^"\n]*(?:\n[^"\n]*)?)"')
 NUMBER_IN = re.compile(r"\bsection\s+(\d+)\s+(?:of|in)\s+" + DOCUMENT)
 IN_NUMBER = re.compile(DOCUMENT + r"\)?,\s+section\s+(\d+)")
 OWN_NUMBER = re.compile(r"(?<!, )(?<!,\n)\bsection (\d+)(?!\d|\.\d)(?!\s+(?:of|in)\s)")
-FENCE = re.compile(r"^ *(```|~~~).*?^ *\1[^\n]*$", re.MULTILINE | re.DOTALL)
 HEADING = re.compile(
     r"^#+ +(?:(\d+)\. +)?(.*?) *$|^\*([^*\n]+?)[.:]?\*|^\*\*([^*\n]+?)[.:]?\*\*", re.MULTILINE
 )
 UNFORMATTED = re.compile(r"// clang-format off.*?// clang-format on", re.DOTALL)
 WEB = re.compile(r"https?://")
-
-
-def without_fences(text):
-    """The text with blank lines for what is shown literally."""
-    return FENCE.sub(lambda fence: "\n" * fence.group().count("\n"), text)
 
 
 class Tree:
@@ -156,7 +151,7 @@ class Tree:
                 self.targets[source.path] = set(re.findall(r"[\w.-]+", source.code))
             if source.path.endswith(".md"):
                 found = self.headings.setdefault(source.path, set())
-                for heading in HEADING.finditer(without_fences(source.text)):
+                for heading in HEADING.finditer(markdown.without_fences(source.text)):
                     for part in filter(None, heading.groups()):
                         title = " ".join(part.split()).lower()
                         found.update([title, title.split(",")[0]])
@@ -273,7 +268,7 @@ def form_problems(source):
         ends = f"#endif  // {guard}\n", f"#endif /* {guard} */\n"
         if not found or found[1] != guard or not source.text.endswith(ends):
             yield 1, f"the include guard is not {guard}"
-    text = without_fences(source.text) if name.endswith(".md") else source.text
+    text = markdown.without_fences(source.text) if name.endswith(".md") else source.text
     text = UNFORMATTED.sub(lambda part: "\n" * part.group().count("\n"), text)
     for number, line in enumerate(text.split("\n"), 1):
         if len(line) > MOST_COLUMNS and not WEB.search(line):
@@ -297,7 +292,7 @@ def problems(root):
         for comment in comments:
             text = comment.text
             if source.path.endswith(".md"):
-                text = without_fences(text)
+                text = markdown.without_fences(text)
             for position, problem in mention_problems(tree, source.path, text):
                 line = comment.line + text.count("\n", 0, position)
                 yield f"{source.path}:{line}: {problem}"

@@ -28,6 +28,11 @@ import sys
 import tempfile
 import unittest
 
+# Beside this file in the source tree, not beside the link to it that Bazel runs.
+sys.dont_write_bytecode = True  # the source tree stays as it is
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.realpath(__file__)), "support"))
+import markdown
+
 ROOT = os.path.dirname(os.path.dirname(os.path.realpath(__file__)))
 RUNFILES = os.path.join(os.environ.get("TEST_SRCDIR", ""), os.environ.get("TEST_WORKSPACE", ""))
 
@@ -75,11 +80,10 @@ def tree(ending):
 
 def blocks(text):
     """(whether it is a block, text) of a document's code."""
-    block = re.compile(r"^( *)```([^\n]*)\n(.*?)^ *```$", re.MULTILINE | re.DOTALL)
-    for found in block.finditer(text):
-        if found[2].strip() in LANGUAGES:
-            yield True, found[3]
-    for found in re.finditer(r"`([^`]+)`", block.sub("", text)):
+    for info, content in markdown.fences(text):
+        if info in LANGUAGES:
+            yield True, content
+    for found in re.finditer(r"`([^`]+)`", markdown.without_fences(text)):
         yield False, found[1].replace("\n", " ")
 
 

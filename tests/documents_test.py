@@ -26,12 +26,16 @@ import sys
 import tempfile
 import unittest
 
+# Beside this file in the source tree, not beside the link to it that Bazel runs.
+sys.dont_write_bytecode = True  # the source tree stays as it is
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.realpath(__file__)), "support"))
+import markdown
+
 ROOT = os.path.dirname(os.path.dirname(os.path.realpath(__file__)))
 RUNFILES = os.path.join(os.environ.get("TEST_SRCDIR", ""), os.environ.get("TEST_WORKSPACE", ""))
 
 SAME_WORDS = 0.6
 ENDED = re.compile(r"Segmentation fault|Aborted|Killed")
-BLOCK = re.compile(r"^```([^\n]*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 TITLE = re.compile(r"\btitle=(\S+)")
 # The first line of a report, and a label of a metric.
 PROGRAM = re.compile(
@@ -100,9 +104,9 @@ def pages():
 
 def blocks(text):
     """(language, title or None, content)"""
-    for found in BLOCK.finditer(text):
-        title = TITLE.search(found[1])
-        yield found[1].split(" ")[0], title and title[1], found[2]
+    for info, content in markdown.fences(text):
+        title = TITLE.search(info)
+        yield info.split(" ")[0], title and title[1], content
 
 
 def steps(session):

@@ -12,29 +12,20 @@ import re
 import sys
 import unittest
 
+# Beside this file in the source tree, not beside the link to it that Bazel runs.
+sys.dont_write_bytecode = True  # the source tree stays as it is
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.realpath(__file__)), "support"))
+import markdown
+
 WORDS = "zero one two three four five six seven eight nine ten eleven twelve".split()
 NUMBER = r"(?:\d+(?:[.,]\d+)*|\b(?:" + "|".join(WORDS[1:]) + r")\b)"
 COST = r"(?:instructions?|nanoseconds?|microseconds?|milliseconds?|[nuμm]s|seconds?|times)\b"
 CLAIM = re.compile(NUMBER + r"\]?(?:\([^)]*\))?\s+(?:more\s+|fewer\s+)?" + COST, re.IGNORECASE)
 LINK = re.compile(r"\[([^\]]*)\]\((?:\.\./)?benchmarks/README\.md(?:#([^)]*))?\)")
-HEADING = re.compile(r"^#+ (.*)$", re.MULTILINE)
-CODE = re.compile(r"^ *```.*?^ *```[^\n]*$", re.MULTILINE | re.DOTALL)
-
-
-def anchor(heading):
-    """The anchor that GitHub makes of a heading."""
-    return re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-")
-
-
-def sections(text):
-    """anchor -> text of the section"""
-    headings = list(HEADING.finditer(text))
-    ends = [heading.start() for heading in headings[1:]] + [len(text)]
-    return {anchor(heading[1]): text[heading.end() : end] for heading, end in zip(headings, ends)}
 
 
 def sentences(text):
-    for paragraph in re.split(r"\n\s*\n", CODE.sub("", text)):
+    for paragraph in re.split(r"\n\s*\n", markdown.without_fences(text)):
         if not paragraph.startswith("|"):
             # A link's address may end a line.  It never ends a sentence.
             yield from re.split(r"(?<=[.:;])\s+", paragraph.replace("\n", " "))
@@ -56,8 +47,8 @@ def problems(readme, benchmarks):
 
 def link_problems(document, benchmarks):
     """Of all its links into benchmarks/README.md, those in tables included."""
-    measured = sections(benchmarks)
-    for text, target in LINK.findall(CODE.sub("", document)):
+    measured = markdown.sections(benchmarks)
+    for text, target in LINK.findall(markdown.without_fences(document)):
         numbers = re.findall(NUMBER, text)
         if not target and numbers:
             yield f"link without a section: {text}"
