@@ -1,5 +1,6 @@
-// mlockall, in front of the C library's: tables of ours, and memory that the allocator has in
-// reserve, are locked as they are touched, not made resident (tracker/base/lazy_pages.h).
+// mlockall and munlockall, in front of the C library's: tables of ours, and memory that the
+// allocator has in reserve, are locked as they are touched, not made resident
+// (tracker/base/lazy_pages.h).
 //
 // All mappings are first locked on fault; then those that are not ours, and parts of them, are made
 // resident one by one.  What may be mapped meanwhile is locked as the kernel does it.
@@ -18,6 +19,7 @@
 #include "tracker/base/errno_keeper.h"
 #include "tracker/base/lazy_pages.h"
 #include "tracker/base/sys/raw_calls.h"
+#include "tracker/heap_client.h"
 
 // A static executable may lack dlsym().
 extern "C" void* dlsym(void* handle, const char* name) noexcept __attribute__((weak));
@@ -27,12 +29,24 @@ namespace {
 
 constexpr int kOnFault = 4;  // MCL_ONFAULT
 
+void* FindNext(const char* name) { return dlsym == nullptr ? nullptr : dlsym(RTLD_NEXT, name); }
+
 using Mlockall = int (*)(int);
 
 Mlockall Next() {
-  static const Mlockall next =
-      dlsym == nullptr ? nullptr : reinterpret_cast<Mlockall>(dlsym(RTLD_NEXT, "mlockall"));
+  static const auto next = reinterpret_cast<Mlockall>(FindNext("mlockall"));
   return next;
+}
+
+void SetLaterPagesAreLocked(bool are_locked) {
+  // A child does not inherit the lock of later pages.
+  if (are_locked) heap_client::InstallForkHandlers();
+  later_pages_are_locked.store(are_locked, std::memory_order_relaxed);
+}
+
+int SayMissing() {
+  errno = ENOSYS;
+  return -1;
 }
 
 // Where the backend has its segments (backends/mimalloc/low_pages.h), and where sampled blocks and
@@ -72,19 +86,21 @@ uintptr_t TakeAddress(std::string_view* text) {
   return value;
 }
 
-// A line of /proc/self/maps.  Mappings without access have nothing to make resident.
+// A line of the list.  Mappings without access have nothing to make resident.
 void MakeLineResident(std::string_view line) {
   const uintptr_t begin = TakeAddress(&line);
   const uintptr_t end = TakeAddress(&line);
   if (line.substr(0, 3) != "---") MakeResident(begin, end);
 }
 
-// False: there is no list.
+// False: there is no list.  It does not use /proc/self, which is the first thread's: that list is
+// empty once the thread has ended.
 bool MakeOthersResident() {
-  const int fd = sys::Open("/proc/self/maps", O_RDONLY | O_CLOEXEC, 0);
+  const int fd = sys::Open("/proc/thread-self/maps", O_RDONLY | O_CLOEXEC, 0);
   if (fd < 0) return false;
   char text[8192];
   size_t length = 0;
+  bool is_list = false;
   ssize_t got;
   while ((got = sys::Read(fd, text + length, sizeof(text) - length)) > 0) {
     length += static_cast<size_t>(got);
@@ -92,6 +108,7 @@ bool MakeOthersResident() {
     while (const void* newline = memchr(text + done, '\n', length - done)) {
       const size_t end = static_cast<size_t>(static_cast<const char*>(newline) - text);
       MakeLineResident({text + done, end - done});
+      is_list = true;
       done = end + 1;
     }
     if (done == 0 && length == sizeof(text)) break;  // no line is that long
@@ -99,7 +116,7 @@ bool MakeOthersResident() {
     length -= done;
   }
   sys::Close(fd);
-  return got == 0;
+  return got == 0 && is_list;
 }
 
 int LockAll(int flags) {
@@ -117,15 +134,18 @@ int LockAll(int flags) {
 
 extern "C" __attribute__((visibility("default"), used)) int mlockall(int flags) {
   using namespace allomon::internal;  // NOLINT
-  if (Next() == nullptr) {
-    errno = ENOSYS;
-    return -1;
-  }
+  if (Next() == nullptr) return SayMissing();
   if (StandsAside()) return Next()(flags);
   const int result = LockAll(flags);
-  if (result == 0) {
-    later_pages_are_locked.store((flags & (MCL_FUTURE | kOnFault)) == MCL_FUTURE,
-                                 std::memory_order_relaxed);
-  }
+  if (result == 0) SetLaterPagesAreLocked((flags & (MCL_FUTURE | kOnFault)) == MCL_FUTURE);
+  return result;
+}
+
+extern "C" __attribute__((visibility("default"), used)) int munlockall() {
+  using namespace allomon::internal;  // NOLINT
+  static const auto next = reinterpret_cast<int (*)()>(FindNext("munlockall"));
+  if (next == nullptr) return SayMissing();
+  const int result = next();
+  if (result == 0) SetLaterPagesAreLocked(false);
   return result;
 }

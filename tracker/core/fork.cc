@@ -5,6 +5,7 @@
 #include <atomic>
 
 #include "tracker/base/default_float.h"
+#include "tracker/base/lazy_pages.h"
 #include "tracker/base/thread_id.h"
 #include "tracker/core/address_index.h"
 #include "tracker/core/busy_mark.h"
@@ -98,6 +99,7 @@ void AfterForkInChild() ALLOMON_NO_THREAD_SAFETY_ANALYSIS {
     const BusyMark busy;
     times_forked.fetch_add(1, std::memory_order_relaxed);
     g_child_id.store(OwnThreadId(), std::memory_order_relaxed);
+    later_pages_are_locked.store(false, std::memory_order_relaxed);
     ThreadState& thread = CurrentThread();
     Session::AbandonPinsOfOthersLocked(thread);
     Registry::Get().KeepOnlyLocked(thread);
