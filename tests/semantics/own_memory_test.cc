@@ -1,6 +1,7 @@
 // The tracker's own memory: its size per live sample, and its budget.
 #include "tracker/base/own_memory.h"
 
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -10,6 +11,7 @@
 #include "allocator/allocator.h"
 #include "allocator/range/handle_word.h"
 #include "gtest/gtest.h"
+#include "tracker/base/lazy_pages.h"
 #include "tracker/core/entry_table.h"
 #include "tracker/tracker.h"
 
@@ -46,6 +48,17 @@ std::vector<void*> Allocate(size_t count) {
 
 void FreeAll(const std::vector<void*>& blocks) {
   for (void* block : blocks) SamplingFree(block);
+}
+
+// A limit of data refuses the access, not the mapping.
+TEST(OwnMemoryTest, MemoryWithoutAccessIsNone) {
+  InChild([] {
+    constexpr size_t kBytes = size_t{1} << 20;
+    internal::later_pages_are_locked.store(true);
+    const rlimit none = {0, 0};
+    ASSERT_EQ(setrlimit(RLIMIT_DATA, &none), 0);
+    EXPECT_EQ(OwnMemory::Map(kBytes), nullptr);
+  });
 }
 
 TEST(OwnMemoryTest, PieceOfAWholeChunkLeavesRoomForMore) {

@@ -50,7 +50,11 @@ void* MapUnlocked(void* at, size_t size_bytes, int flags, int fd) {
   void* const pages = sys::Mmap(at, size_bytes, PROT_NONE, flags, fd, 0);
   if (!sys::IsAddress(pages)) return pages;
   sys::SystemCall(SYS_munlock, pages, size_bytes);
-  sys::Mprotect(pages, size_bytes, PROT_READ | PROT_WRITE);
+  // Refused under limits of mappings and of data.
+  if (const int error = sys::Mprotect(pages, size_bytes, PROT_READ | PROT_WRITE); error != 0) {
+    sys::Munmap(pages, size_bytes);
+    return reinterpret_cast<void*>(intptr_t{error});
+  }
   sys::SystemCall(SYS_mlock2, pages, size_bytes, kLockOnFault);
   return pages;
 }
