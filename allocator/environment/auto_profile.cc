@@ -33,6 +33,7 @@
 #include "tracker/profile/hooks/entry_hooks.h"
 #include "tracker/profile/record/data_units.h"
 #include "tracker/profile/record/recording.h"
+#include "tracker/profile/sources/thread_timers.h"
 
 namespace allomon {
 
@@ -141,6 +142,7 @@ void WriteAtQuickExit() { WriteLast(CurrentUnit()); }
 void StartProfile(AutoProfile* profile) {
   if (!IsWanted(profile->options)) return;
   const OwnWork own;
+  tick_line_writer.store(WriteToStderr, std::memory_order_release);
   std::string error;
   if (StartRecording(RecordingFrom(profile->options), &error) != RecordingError::kNone) {
     return Say("cannot start: " + error + "; the program runs unprofiled");

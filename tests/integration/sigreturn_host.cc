@@ -1,9 +1,13 @@
 // A host that gives itself up to a filter of system calls which refuses rt_sigreturn, and that
 // computes before and after in whole and in floating-point registers: for sigreturn_test.py.
 //
-// The argument is how it installs the filter: "prctl", "seccomp", or "none".
+// The first argument is how it installs the filter: "prctl", "seccomp", or "none".  The second is
+// "cancelled", where the first thread with a tick is about to be cancelled, or "data", where file
+// descriptor 2 is a file "data" by then.
+#include <fcntl.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
+#include <pthread.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <time.h>
@@ -65,10 +69,34 @@ bool Refuse(const char* how) {
   return syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_TSYNC, &program) == 0;
 }
 
+void* BeCancelledLater(void* expected) {
+  pthread_cancel(pthread_self());
+  const bool is_same = ComputeSame(*static_cast<const Sums*>(expected));
+  pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, nullptr);
+  return is_same ? expected : nullptr;
+}
+
+bool IsCancelledNowhere(Sums* expected) {
+  pthread_t thread;
+  void* result = nullptr;
+  return pthread_create(&thread, nullptr, BeCancelledLater, expected) == 0 &&
+         pthread_join(thread, &result) == 0 && result == expected;
+}
+
 }  // namespace
 
-int main(int, char** argv) {
-  const Sums expected = Compute();
+int main(int argc, char** argv) {
+  Sums expected = Compute();
+  const char* const situation = argc > 2 ? argv[2] : "";
+  if (strcmp(situation, "cancelled") == 0) {
+    if (!Refuse(argv[1]) || !IsCancelledNowhere(&expected)) return 6;
+    puts("fine");
+    return 0;
+  }
+  if (strcmp(situation, "data") == 0) {
+    close(STDERR_FILENO);
+    if (open("data", O_CREAT | O_WRONLY, 0666) != STDERR_FILENO) return 7;
+  }
   bool is_same = false;
   std::thread thread([&] { is_same = ComputeSame(expected); });
   if (!Refuse(argv[1])) return 2;

@@ -16,12 +16,12 @@ LINE = ("allomon: a filter of system calls (seccomp) refuses rt_sigreturn, so no
 
 
 class Sigreturn(Case):
-    def profile(self, how, line, style=""):
-        done = self.run_preloaded([HOST, how], {"ALLOMON_PROFILE": "time" + style,
+    def profile(self, how, line, style="", situation="", least=115):
+        done = self.run_preloaded([HOST, how, situation], {"ALLOMON_PROFILE": "time" + style,
                                                 "ALLOMON_HZ": "1000", "ALLOMON_OUT": "out"})
         self.assertEqual((done.returncode, done.stdout, done.stderr), (0, "fine\n", line))
         # Hundredths of a second: three threads of 0.4 s.
-        self.assertGreater(Mlmon(self.path("out")).total, 115)
+        self.assertGreater(Mlmon(self.path("out")).total, least)
 
     def test_without_filter(self):
         self.profile("none", "")
@@ -34,6 +34,13 @@ class Sigreturn(Case):
 
     def test_filter_beside_stacks(self):
         self.profile("seccomp", LINE, ",stack")
+
+    def test_line_is_no_cancellation_point(self):
+        self.profile("seccomp", LINE, situation="cancelled", least=38)
+
+    def test_line_is_not_written_into_another_file(self):
+        self.profile("seccomp", "", situation="data")
+        self.assertEqual(self.read("data"), "")
 
 
 if __name__ == "__main__":

@@ -10,6 +10,7 @@
 #include <cstdlib>
 
 #include "tracker/base/signal_frame.h"
+#include "tracker/base/sys/raw_calls.h"
 #include "tracker/formats/source_table.h"
 #include "tracker/profile/record/thread_profile.h"
 #include "tracker/profile/sources/shared_signal.h"
@@ -20,6 +21,9 @@
 #endif
 
 namespace allomon::internal {
+
+std::atomic<void (*)(const char* text, size_t bytes)> tick_line_writer{nullptr};
+
 namespace {
 
 constexpr pid_t kFree = 0;
@@ -117,11 +121,13 @@ void OnTickReturnRefused() {
   const itimerspec never = {};
   if (timer != nullptr) timer_settime(timer->timer, 0, &never, nullptr);
   if (g_return_is_refused.exchange(true, std::memory_order_relaxed)) return;
-  constexpr char kLine[] =
+  static constexpr char kLine[] =
       "allomon: a filter of system calls (seccomp) refuses rt_sigreturn, so no thread is "
       "interrupted "
       "from here on: its time goes to where it was last seen\n";
-  [[maybe_unused]] const ssize_t written = write(STDERR_FILENO, kLine, sizeof(kLine) - 1);
+  const auto write_line = tick_line_writer.load(std::memory_order_acquire);
+  if (write_line != nullptr) return write_line(kLine, sizeof(kLine) - 1);
+  sys::Write(STDERR_FILENO, kLine, sizeof(kLine) - 1);
 }
 
 pid_t ThisThread() { return static_cast<pid_t>(syscall(SYS_gettid)); }

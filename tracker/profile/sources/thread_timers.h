@@ -36,6 +36,10 @@ using TickHandler = void (*)(ThreadTimer& timer, const FrameState& where);
 // The first call sets the handler, which stays.  False if no signal is free.
 bool ClaimTimerSignal(TickHandler handler);
 
+// Writes the line that ticks have ended, on the way back from a tick: it is async-signal-safe and
+// no cancellation point.  Null: the line goes to file descriptor 2, whatever that is by then.
+extern std::atomic<void (*)(const char* text, size_t bytes)> tick_line_writer;
+
 // The timers that were ever used.  The thread_id of a timer that times no thread is not positive.
 struct TimerRange {
   ThreadTimer* first;
