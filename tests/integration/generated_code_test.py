@@ -49,6 +49,29 @@ class GeneratedCodeTest(unittest.TestCase):
         stacks = self.allomon("export", "--format=collapsed", "--metric=alloc", "x.pb.gz")
         self.assertRegex(stacks, r"main;CallGenerated;dispatch;handler [0-9]+")
 
+    def test_memory_and_files_of_code_miss_no_names(self):
+        for how in "", "shared", "memfd", "file":
+            with self.subTest(how=how):
+                environment = {
+                    "LD_PRELOAD": LIBRARY,
+                    "ALLOMON_PROFILE": "alloc,stack",
+                    "ALLOMON_RATE": "1",
+                    "ALLOMON_OUT": "out",
+                }
+                done = subprocess.run(
+                    [HOST, how],
+                    cwd=self.folder,
+                    env=environment,
+                    check=True,
+                    stderr=subprocess.PIPE,
+                    encoding="utf-8",
+                    timeout=60,
+                )
+                self.assertEqual(done.stderr, "")
+                with open(os.path.join(self.folder, "out.sources"), encoding="utf-8") as file:
+                    code = {"": "[anon]", "shared": "zero", "memfd": "memfd:doublemapper"}
+                    self.assertIn("\n" + code.get(how, "code") + "+0x", file.read())
+
     def test_map(self):
         self.record()
         self.check()

@@ -1,12 +1,18 @@
 /* Makes two functions while it runs, and tells perf their names: in a map, or with the argument
- * "dump" in a jit-PID.dump in its folder.  They keep frame pointers; one calls the other. */
+ * "dump" in a jit-PID.dump in its folder.  They keep frame pointers; one calls the other.
+ *
+ * They lie in private memory; with the argument "shared", "memfd" or "file" in memory that has the
+ * name of a file, or in a file that is no ELF file. */
 #define _GNU_SOURCE
+#include <fcntl.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
+
+enum { kCodeBytes = 4096 };
 
 typedef void* (*Allocate)(size_t);
 typedef void* (*Inner)(size_t size, Allocate allocate);
@@ -76,9 +82,20 @@ static void WriteDump(const char* inner, const char* outer) {
   fclose(dump);
 }
 
+static char* MapCode(int fd, int flags) {
+  if (fd >= 0 && ftruncate(fd, kCodeBytes) != 0) return MAP_FAILED;
+  return mmap(NULL, kCodeBytes, PROT_READ | PROT_WRITE | PROT_EXEC, flags, fd, 0);
+}
+
+static char* MapCodeAsIn(const char* how) {
+  if (strcmp(how, "shared") == 0) return MapCode(-1, MAP_SHARED | MAP_ANONYMOUS);
+  if (strcmp(how, "memfd") == 0) return MapCode(memfd_create("doublemapper", 0), MAP_SHARED);
+  if (strcmp(how, "file") == 0) return MapCode(open("code", O_CREAT | O_RDWR, 0666), MAP_SHARED);
+  return MapCode(-1, MAP_PRIVATE | MAP_ANONYMOUS);
+}
+
 int main(int argc, char** argv) {
-  char* const code =
-      mmap(NULL, 4096, PROT_READ | PROT_WRITE | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  char* const code = MapCodeAsIn(argc > 1 ? argv[1] : "");
   if (code == MAP_FAILED) return 2;
   char* const inner = memcpy(code + 64, kInner, sizeof kInner);
   char* const outer = memcpy(code + 256, kOuter, sizeof kOuter);

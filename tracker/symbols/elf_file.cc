@@ -79,7 +79,9 @@ std::unique_ptr<ElfFile> ElfFile::Open(const std::string& path, int* error) {
   if (mapped.data == nullptr) return nullptr;
   std::unique_ptr<ElfFile> file(new ElfFile(mapped.data, mapped.size, true));
   file->identity_ = mapped.identity;
-  return file->Parse() ? std::move(file) : nullptr;
+  if (file->Parse()) return file;
+  *error = ENOEXEC;
+  return nullptr;
 }
 
 std::unique_ptr<ElfFile> ElfFile::FromMemory(const uint8_t* image, size_t size_bytes) {

@@ -44,7 +44,8 @@ class ElfFile {
   // Maps the file.  nullptr if it cannot be read or is not a 64-bit little-endian ELF file.
   static std::unique_ptr<ElfFile> Open(const std::string& path);
 
-  // The same; *error is 0, or an errno if the path leads to no file that may be read.
+  // The same; *error is an errno if the path leads to no file that may be read, ENOEXEC if it leads
+  // to one that is no such ELF file, and otherwise 0.
   static std::unique_ptr<ElfFile> Open(const std::string& path, int* error);
 
   // Reads an image that the caller keeps, such as the vDSO's.

@@ -11,6 +11,7 @@
 #include <cstdio>
 #include <cstring>
 #include <functional>
+#include <string_view>
 #include <utility>
 
 #include "tracker/callstack/build_id.h"
@@ -57,9 +58,9 @@ int FindByAddress(dl_phdr_info* info, size_t, void* pointer) {
   return 1;
 }
 
-// `error` is 0 if there is a file.
+// `error` is that of ElfFile::Open.
 std::string WhyNot(const std::string& path, int error) {
-  if (error == 0) return path + " has changed since it was loaded";
+  if (error == 0 || error == ENOEXEC) return path + " has changed since it was loaded";
   if (error == ENOMEM) return "no memory is left to read " + path;
   if (error == ENOENT || error == ENOTDIR) return path + " is not there any more";
   return path + " cannot be read (" + strerror(error) + ")";
@@ -79,9 +80,13 @@ class Opener {
     int error = 0;
     std::unique_ptr<ElfFile> file = ElfFile::Open(path, &error);
     const bool is_it = file != nullptr && is_it_(*file);
+    has_other_contents_ |= error == ENOEXEC;
     if (!is_it) return Say(WhyNot(path, error));
     result_.file = std::move(file);
   }
+
+  // Whether a path leads to a file that is no ELF file.
+  bool has_other_contents() const { return has_other_contents_; }
 
   OpenedFile Finish() { return std::move(result_); }
 
@@ -92,6 +97,7 @@ class Opener {
   }
 
   const IsIt is_it_;
+  bool has_other_contents_ = false;
   OpenedFile result_;
 };
 
@@ -107,6 +113,14 @@ bool IsOfModule(const ElfFile& file, const LoadedModule& module, const Mapping* 
   MappedFile noted;
   return FindNotedFile(module.code.front().begin, &noted) && noted.state == FileState::kAtPath &&
          noted.identity == file.identity();
+}
+
+// The kernel names memory that has no file as if it had one.
+bool IsNameOfMemory(std::string_view path) {
+  for (const std::string_view name : {"/memfd:", "/dev/zero", "/SYSV", "/anon_hugepage"}) {
+    if (path.substr(0, name.size()) == name) return true;
+  }
+  return false;
 }
 
 // Returns a link to the mapped file itself, which mostly only root may follow.
@@ -153,7 +167,9 @@ OpenedFile OpenMapping(const Mapping& mapping) {
   opener.Try(PathOf(mapping));
   opener.Try("/proc/thread-self/exe");
   opener.Try(LinkOf(mapping));
-  return opener.Finish();
+  OpenedFile opened = opener.Finish();
+  if (IsNameOfMemory(mapping.path) || opener.has_other_contents()) opened.why.clear();
+  return opened;
 }
 
 OpenedFile OpenUnloaded(const UnloadedModule& module) {

@@ -33,7 +33,8 @@ struct OpenedFile {
   std::string why;                // the reason if so: "PATH is not there any more", or the like
 };
 
-// Opens the file of mapped code, however it was mapped.
+// Opens the file of mapped code, however it was mapped.  No reason is given for memory that has no
+// file, and for files that are no ELF files: a runtime's own code, which has no names there.
 OpenedFile OpenMapping(const Mapping& mapping);
 
 // Opens the file of a module whose own file is gone or unknown: another one of the same build is as
