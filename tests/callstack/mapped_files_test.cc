@@ -133,6 +133,15 @@ TEST(MappedFiles, LongPathsAreReadToTheirEnds) {
   EXPECT_EQ(queries[2].found.state, FileState::kElsewhere);
 }
 
+TEST(MappedFiles, PathThatIsNotReadWholeIsNone) {
+  char path[4096];
+  std::string folder;
+  while (folder.size() < 800) folder += "/" + std::string(199, 'a');
+  EXPECT_TRUE(PathOfMapping(Copy(folder).address(), path, sizeof(path)));
+  while (folder.size() < 1200) folder += "/" + std::string(199, 'a');
+  EXPECT_FALSE(PathOfMapping(Copy(folder).address(), path, sizeof(path)));
+}
+
 TEST(MappedFiles, PathOfAMappingIsTheKernels) {
   const Copy copy("");
   char path[4096];

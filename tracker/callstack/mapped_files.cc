@@ -30,8 +30,7 @@ class MapsReader {
   MapsReader(const MapsReader&) = delete;
   MapsReader& operator=(const MapsReader&) = delete;
 
-  // Reads the next line; returns false at the end.  The line's path is valid until the next call,
-  // and cut if it is very long.
+  // Reads the next line; returns false at the end.  The line's path is valid until the next call.
   bool Next(MapsLine* line) {
     std::string_view text;
     while (NextText(&text)) {
@@ -39,6 +38,9 @@ class MapsReader {
     }
     return false;
   }
+
+  // Whether the line was longer than the buffer, so its path is not whole.
+  bool is_cut() const { return is_cut_; }
 
  private:
   bool NextText(std::string_view* text) {
@@ -158,7 +160,7 @@ bool PathOfMapping(uintptr_t address, char* path, size_t room_bytes) {
   MapsReader maps;
   for (MapsLine line; maps.Next(&line);) {
     if (!Contains(line, address)) continue;
-    if (line.inode == 0 || line.path.empty() || line.path[0] != '/') return false;
+    if (line.inode == 0 || line.path.empty() || line.path[0] != '/' || maps.is_cut()) return false;
     std::string_view name = line.path.substr(0, room_bytes - 1);
     memcpy(path, name.data(), name.size());
     path[name.size()] = '\0';

@@ -39,7 +39,7 @@ void FindMappedFiles(MappedFileQuery* queries, size_t count);
 
 // Finds the mapping that contains the address.  Writes the path of its file, cut at the room, with
 // a final zero and without the kernel's " (deleted)".  Returns false if no mapping of a file
-// contains it, or this cannot be found out.
+// contains it, its line in maps is longer than 1,024 bytes, or this cannot be found out.
 bool PathOfMapping(uintptr_t address, char* path, size_t room_bytes);
 
 // Whether the mapping at `address` is of the same file as the one at `other`.  Device and inode of
