@@ -7,11 +7,13 @@
 #include <unistd.h>
 
 #include <cstdlib>
+#include <cstring>
 #include <filesystem>
 #include <memory>
 #include <string>
 
 #include "tracker/callstack/code_files.h"
+#include "tracker/callstack/file_names.h"
 #include "tracker/callstack/maps_line.h"
 #include "tracker/symbols/elf_functions.h"
 #include "tracker/symbols/module_file.h"
@@ -172,6 +174,24 @@ TEST(MappedFiles, TwoMappingsOfAFileAreOfTheSame) {
   ASSERT_TRUE(file != nullptr && other != nullptr);
   EXPECT_TRUE(IsSameMappedFile(copy.address(), reinterpret_cast<uintptr_t>(file->data())));
   EXPECT_FALSE(IsSameMappedFile(copy.address(), reinterpret_cast<uintptr_t>(other->data())));
+}
+
+TEST(FileNames, NameInAFolderKeepsToItsRoom) {
+  constexpr size_t kRoomBytes = 10;
+  const auto joined = [](const char* folder, std::string_view name) {
+    char path[2 * kRoomBytes] = {};
+    strcpy(path, folder);
+    memset(path + kRoomBytes, '#', kRoomBytes);
+    AppendToFolder(name, path, kRoomBytes);
+    EXPECT_EQ(std::string(path + kRoomBytes, kRoomBytes), std::string(kRoomBytes, '#'));
+    return std::string(path);
+  };
+  EXPECT_EQ(joined("/", "a"), "/a");
+  EXPECT_EQ(joined("/a", "b"), "/a/b");
+  EXPECT_EQ(joined("/2345", "789"), "/2345/789");
+  EXPECT_EQ(joined("/2345", "7890"), "");
+  EXPECT_EQ(joined("/23456789", "host"), "") << "the folder alone fills it";
+  EXPECT_EQ(joined("/2345678", "host"), "");
 }
 
 TEST(CodeFiles, ProgramIsThisOne) {

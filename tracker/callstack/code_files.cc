@@ -13,6 +13,7 @@
 
 #include "tracker/base/sys/raw_calls.h"
 #include "tracker/callstack/build_id.h"
+#include "tracker/callstack/file_names.h"
 #include "tracker/callstack/maps_line.h"
 
 namespace allomon::internal {
@@ -63,19 +64,14 @@ bool ReadExe(char* path, size_t room_bytes) {
 void ReadAuxiliary(char* path, size_t room_bytes) {
   const auto* const name = reinterpret_cast<const char*>(getauxval(AT_EXECFN));
   if (name == nullptr) return;
-  size_t at = 0;
-  if (name[0] != '/') {
-    const ssize_t folder = sys::Getcwd(path, room_bytes);
-    if (folder > 1 && path[0] == '/') {
-      at = static_cast<size_t>(folder) - 1;
-      if (at > 1 && at < room_bytes) path[at++] = '/';
-    }
-  }
   std::string_view rest(name);
   while (rest.substr(0, 2) == "./") rest.remove_prefix(2);
-  const size_t length = std::min(rest.size(), room_bytes - 1 - at);
-  memcpy(path + at, rest.data(), length);
-  path[at + length] = '\0';
+  if (name[0] != '/' && sys::Getcwd(path, room_bytes) > 1 && path[0] == '/') {
+    return AppendToFolder(rest, path, room_bytes);
+  }
+  const size_t length = std::min(rest.size(), room_bytes - 1);
+  memcpy(path, rest.data(), length);
+  path[length] = '\0';
 }
 
 void FindProgramPath(char* path, size_t room_bytes) {
