@@ -8,7 +8,9 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <string_view>
 
+#include "tracker/base/elf_notes.h"
 #include "tracker/base/own_memory.h"
 #include "tracker/base/sys/raw_calls.h"
 
@@ -76,23 +78,12 @@ std::string Nothing(double rate) {
 }
 
 // The linker of Go stores its build id in a note of that name and type (cmd/link, elf.go).
-constexpr char kGo[] = "Go\0";
+constexpr std::string_view kGo("Go\0\0", 4);
 constexpr uint32_t kGoBuildId = 4;
 
-bool HasGoNote(const char* notes, size_t bytes) {
-  size_t at = 0;
-  while (bytes - at >= sizeof(ElfW(Nhdr))) {
-    const auto& note = *reinterpret_cast<const ElfW(Nhdr)*>(notes + at);
-    const char* const name = notes + at + sizeof(note);
-    const size_t name_bytes = (size_t{note.n_namesz} + 3) & ~size_t{3};
-    const size_t rest = bytes - at - sizeof(note);
-    if (name_bytes > rest || note.n_descsz > rest - name_bytes) return false;
-    if (note.n_type == kGoBuildId && note.n_namesz == sizeof(kGo) &&
-        memcmp(name, kGo, sizeof(kGo)) == 0) {
-      return true;
-    }
-    at += sizeof(note) + name_bytes + ((size_t{note.n_descsz} + 3) & ~size_t{3});
-    if (at > bytes) return false;
+bool HasGoNote(internal::ByteReader notes) {
+  for (internal::ElfNote note; internal::TakeNote(&notes, &note);) {
+    if (note.type == kGoBuildId && note.name == kGo) return true;
   }
   return false;
 }
@@ -102,8 +93,8 @@ int LookAtProgram(dl_phdr_info* object, size_t, void* found) {
   for (int i = 0; i < object->dlpi_phnum; ++i) {
     const auto& segment = object->dlpi_phdr[i];
     if (segment.p_type != PT_NOTE) continue;
-    const auto* notes = reinterpret_cast<const char*>(object->dlpi_addr + segment.p_vaddr);
-    *static_cast<bool*>(found) |= HasGoNote(notes, segment.p_memsz);
+    const auto* notes = reinterpret_cast<const uint8_t*>(object->dlpi_addr + segment.p_vaddr);
+    *static_cast<bool*>(found) |= HasGoNote(internal::ByteReader(notes, notes + segment.p_memsz));
   }
   return 1;
 }

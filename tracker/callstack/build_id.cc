@@ -2,8 +2,9 @@
 
 #include <elf.h>
 
-#include <algorithm>
 #include <cstring>
+
+#include "tracker/base/elf_notes.h"
 
 namespace allomon::internal {
 namespace {
@@ -40,27 +41,11 @@ bool IsLoaded(const Headers& headers, const ElfW(Phdr) & notes) {
   return false;
 }
 
-size_t RoundUpToWord(size_t size) { return (size + 3) & ~size_t{3}; }
-
-// elf(5): notes of a name, a description and a type, each padded to four bytes.
 size_t BuildIdIn(const uint8_t* notes, size_t size, uint8_t* build_id, size_t room) {
-  while (size >= sizeof(ElfW(Nhdr))) {
-    ElfW(Nhdr) note;
-    memcpy(&note, notes, sizeof(note));
-    const size_t name_end = sizeof(note) + RoundUpToWord(note.n_namesz);
-    // The last one need not be padded: an id may have any length (ld --build-id=0xHEX).
-    if (name_end + note.n_descsz > size) return 0;
-    const size_t end = std::min(name_end + RoundUpToWord(note.n_descsz), size);
-    if (note.n_type == NT_GNU_BUILD_ID && note.n_namesz == 4 &&
-        memcmp(notes + sizeof(note), "GNU", 4) == 0) {
-      if (note.n_descsz > room) return 0;
-      memcpy(build_id, notes + name_end, note.n_descsz);
-      return note.n_descsz;
-    }
-    notes += end;
-    size -= end;
-  }
-  return 0;
+  const ByteReader id = FindBuildId(ByteReader(notes, notes + size));
+  if (id.remaining() > room) return 0;
+  if (id.remaining() != 0) memcpy(build_id, id.position(), id.remaining());
+  return id.remaining();
 }
 
 // The mapping [begin, end) of a module.

@@ -10,6 +10,7 @@
 #include <cerrno>
 
 #include "tracker/base/check.h"
+#include "tracker/base/elf_notes.h"
 #include "tracker/base/uncancelled.h"
 #include "tracker/callstack/unloaded_code.h"
 
@@ -52,18 +53,9 @@ MappedWhole MapFile(const std::string& path) {
 
 uint64_t AlignTo4(uint64_t size) { return (size + 3) & ~uint64_t{3}; }
 
-std::string BuildIdIn(ByteReader notes) {
-  while (notes.remaining() >= sizeof(Elf64_Nhdr)) {
-    const auto note = notes.Read<Elf64_Nhdr>();
-    const ByteReader name = notes.Take(AlignTo4(note.n_namesz));
-    const ByteReader id = notes.Take(note.n_descsz);
-    if (!notes.ok()) break;
-    // The last one need not be padded.
-    notes.Skip(std::min<uint64_t>(AlignTo4(note.n_descsz) - note.n_descsz, notes.remaining()));
-    const bool is_gnu = note.n_namesz == 4 && std::memcmp(name.position(), "GNU", 4) == 0;
-    if (is_gnu && note.n_type == NT_GNU_BUILD_ID) return ToHex(id.position(), id.remaining());
-  }
-  return "";
+std::string BuildIdIn(const ByteReader& notes) {
+  const ByteReader id = FindBuildId(notes);
+  return ToHex(id.position(), id.remaining());
 }
 
 }  // namespace

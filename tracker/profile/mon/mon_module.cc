@@ -4,7 +4,8 @@
 #include <link.h>
 
 #include <algorithm>
-#include <cstring>
+
+#include "tracker/base/elf_notes.h"
 
 namespace allomon::internal {
 namespace {
@@ -18,28 +19,18 @@ bool Holds(uintptr_t bias, const ElfW(Phdr) & segment, uintptr_t address) {
   return segment.p_type == PT_LOAD && address - bias - segment.p_vaddr < segment.p_memsz;
 }
 
-uintptr_t RoundUpTo4(uintptr_t n) { return (n + 3) & ~uintptr_t{3}; }
-
-void FindBuildId(uintptr_t note, uintptr_t end, MonModule* module) {
-  while (end - note >= sizeof(ElfW(Nhdr))) {
-    const auto* header = reinterpret_cast<const ElfW(Nhdr)*>(note);
-    const uintptr_t name = note + sizeof(*header);
-    const uintptr_t contents = name + RoundUpTo4(header->n_namesz);
-    if (contents + header->n_descsz > end) return;
-    if (header->n_type == NT_GNU_BUILD_ID && header->n_namesz == 4 &&
-        memcmp(reinterpret_cast<const void*>(name), "GNU", 4) == 0) {
-      module->build_id = reinterpret_cast<const unsigned char*>(contents);
-      module->build_id_bytes = header->n_descsz;
-      return;
-    }
-    note = contents + RoundUpTo4(header->n_descsz);
-  }
+void AddNotes(uintptr_t begin, uintptr_t end, MonModule* module) {
+  const ByteReader id = FindBuildId(
+      ByteReader(reinterpret_cast<const uint8_t*>(begin), reinterpret_cast<const uint8_t*>(end)));
+  if (id.AtEnd()) return;
+  module->build_id = id.position();
+  module->build_id_bytes = id.remaining();
 }
 
 void AddSegment(uintptr_t bias, const ElfW(Phdr) & segment, MonModule* module) {
   const uintptr_t begin = bias + segment.p_vaddr;
   const uintptr_t end = begin + segment.p_memsz;
-  if (segment.p_type == PT_NOTE) FindBuildId(begin, end, module);
+  if (segment.p_type == PT_NOTE) AddNotes(begin, end, module);
   if (segment.p_type != PT_LOAD || (segment.p_flags & PF_X) == 0) return;
   module->code_low = module->code_high == 0 ? begin : std::min(module->code_low, begin);
   module->code_high = std::max(module->code_high, end);
