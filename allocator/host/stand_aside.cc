@@ -54,8 +54,10 @@ bool StandsAsideAndSaysSo() {
 }
 
 AllocatorNames NamesOfAllocator() {
-  return {backend::kName,
-          internal::DefinerBehind != nullptr ? internal::DefinerBehind("malloc") : nullptr};
+  static const AllocatorNames names = {backend::kName, internal::DefinerBehind != nullptr
+                                                           ? internal::DefinerBehind("malloc")
+                                                           : nullptr};
+  return names;
 }
 
 void SayWhatIsReplaced(const char* wanted) {
@@ -72,8 +74,9 @@ void SayWhatIsReplaced(const char* wanted) {
                  is_host ? "preload liballomon-host.so (allomon run --keep-malloc)"
                          : "preload liballomon.so");
   } else {
+    if (strcmp(own, "host") == 0) return;
     const char* const object = NamesOfAllocator().file;
-    if (object == nullptr || strcmp(own, "host") == 0) return;
+    if (object == nullptr) return;
     length = snprintf(line, sizeof(line),
                       "allomon: %s takes the place of the malloc of %.4000s; allomon run "
                       "--keep-malloc (liballomon-host.so) keeps it\n",

@@ -22,7 +22,8 @@ struct AllocatorNames {
   const char* backend;
   const char* file;
 };
-// Weak, and calls no malloc, as above.  Cost: a look into each loaded object's symbols.
+// Weak, and calls no malloc, as above.  Cost: the first time, a look into each loaded object's
+// symbols.
 __attribute__((weak)) AllocatorNames NamesOfAllocator();
 
 }  // namespace allomon
