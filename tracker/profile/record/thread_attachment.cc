@@ -90,16 +90,19 @@ void MapStacks(ThreadProfile& thread) {
   }
 }
 
-// What lies beyond the first page of each stack is given back, if the thread came as far.
+// What lies beyond the first page of each stack is given back, if the thread came as far.  The
+// first page stays: its last entry is cleared, or short threads with that stack would all give back
+// what is not there.
 void GiveBackPages(ShadowEntry* bottom, size_t entries) {
   constexpr size_t kPageBytes = 4096;
   char* const scopes = reinterpret_cast<char*>(bottom + entries);
-  const ShadowEntry& last_of_page = bottom[kPageBytes / sizeof(ShadowEntry) - 1];
+  ShadowEntry& last_of_page = bottom[kPageBytes / sizeof(ShadowEntry) - 1];
   const ScopeEntry& first_scope = *reinterpret_cast<const ScopeEntry*>(scopes);
   char* const rest = reinterpret_cast<char*>(bottom) + kPageBytes;
   char* const end = scopes + entries * sizeof(ScopeEntry);
   if (last_of_page.frame != 0 || first_scope.frame != 0) {
     sys::Madvise(rest, static_cast<size_t>(end - rest), MADV_DONTNEED);
+    last_of_page.frame = 0;
   }
 }
 
