@@ -6,7 +6,9 @@
 #include "allocator/allocator.h"
 #include "gtest/gtest.h"
 #include "tests/support/profile_bytes.h"
+#include "tracker/callstack/unloaded_code.h"
 #include "tracker/profile/profile.h"
+#include "tracker/profile/write/attribution.h"
 #include "tracker/tracker.h"
 
 namespace allomon {
@@ -32,6 +34,16 @@ TEST(NativeAttributionTest, CallerOfMallocIsChargedByItsSymbol) {
   EXPECT_EQ(profile.sources.names[3].name, "allomon::NativeCaller(unsigned long)");
   EXPECT_TRUE(profile.mlmon.masters[3].current == 12345);
   EXPECT_EQ(profile.mlmon.magic, ContentMagic(profile.sources));
+}
+
+// The hooks' line stays where the charged code misses no names.
+TEST(NativeAttributionTest, MissingNamesOfHooksAreSaid) {
+  const internal::LoadedModule gone = {"/nowhere/libgone.so", "00", 0, {}, {}};
+  ProfileSnapshot snapshot;
+  snapshot.charge = ProfileSnapshot::Charge::kSymbols;
+  snapshot.functions.hooks = {internal::UnloadedBias(gone) + 16};
+  EXPECT_EQ(Attribute(snapshot).missing_names.find("/nowhere/libgone.so is not there any more"),
+            0u);
 }
 
 // Resolving symbols allocates far more than the program did.

@@ -116,7 +116,7 @@ Counts CountBySymbol(const ProfileSnapshot& snapshot, NamedProfile* profile) {
   for (const ChargedStack& stack : snapshot.stacks) sums.Add(stack);
   for (const ChargedStack& stack : snapshot.gc_stacks) sums.AddGc(stack);
   Counts counts = sums.Finish(&profile->sources, &profile->call_sites);
-  profile->missing_names = sums.MissingNames();
+  if (profile->missing_names.empty()) profile->missing_names = sums.MissingNames();
   if (snapshot.function_counts.empty()) return counts;
   for (const uint32_t source : {kGcSource, kMainSource}) {
     counts[source].current = snapshot.function_counts[source].current;
