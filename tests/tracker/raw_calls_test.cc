@@ -10,6 +10,19 @@
 #include <string>
 
 #include "gtest/gtest.h"
+#include "tracker/base/own_memory.h"
+
+namespace {
+
+int g_unmappings_of_the_host = 0;
+
+}  // namespace
+
+// A host's own.
+extern "C" int munmap(void* pages, size_t size_bytes) noexcept {
+  ++g_unmappings_of_the_host;
+  return static_cast<int>(syscall(SYS_munmap, pages, size_bytes));
+}
 
 namespace allomon::internal::sys {
 namespace {
@@ -106,6 +119,16 @@ TEST(RawCalls, MemoryProcessAndFolder) {
 }
 
 // A cancelled thread passes through all calls at which the C library would end it.
+// What the host has not seen mapped, it does not see unmapped.
+TEST(RawCalls, OwnMemoryPassesTheHostsFunctionsBy) {
+  constexpr size_t kBytes = size_t{1} << 20;
+  for (void* const pages : {OwnMemory::Map(kBytes), OwnMemory::MapForDense(kBytes)}) {
+    ASSERT_NE(pages, nullptr);
+    OwnMemory::Unmap(pages, kBytes);
+  }
+  EXPECT_EQ(g_unmappings_of_the_host, 0);
+}
+
 TEST(RawCalls, NoneIsACancellationPoint) {
   pthread_t thread;
   const auto body = [](void*) -> void* {

@@ -23,7 +23,7 @@ void* MapPages(size_t size_bytes) {
 
 bool UnmapPages(void* pages, size_t size_bytes) {
   ForgetLazyPages(pages, size_bytes);
-  return munmap(pages, size_bytes) == 0;
+  return sys::Munmap(pages, size_bytes) == 0;
 }
 
 constexpr size_t kHugePageBytes = size_t{2} << 20;

@@ -17,7 +17,7 @@ namespace {
 constexpr size_t kPageBytes = 4096;
 constexpr uint64_t kNanosPerSecond = 1'000'000'000;
 
-uint64_t begun_nanos = 0;  // 0: not noted
+uint64_t g_begun_nanos = 0;  // 0: not noted
 
 // Reads the lines of this process's maps.  It does not use /proc/self, which is the first thread's:
 // it cannot be read once that thread has ended by pthread_exit().
@@ -124,7 +124,7 @@ FileState StateBy(const MapsLine& line, const FileIdentity& identity) {
 void NoteProcessBegin() {
   timespec now = {};
   clock_gettime(CLOCK_REALTIME, &now);
-  begun_nanos =
+  g_begun_nanos =
       static_cast<uint64_t>(now.tv_sec) * kNanosPerSecond + static_cast<uint64_t>(now.tv_nsec);
 }
 
@@ -145,7 +145,7 @@ void FindMappedFiles(MappedFileQuery* queries, size_t count) {
   for (size_t i = 0; i < count; ++i) {
     MappedFile& found = queries[i].found;
     const bool is_there = found.identity.is_known();
-    if (!has_maps && is_there && found.identity.change_nanos <= begun_nanos) {
+    if (!has_maps && is_there && found.identity.change_nanos <= g_begun_nanos) {
       found.state = FileState::kAtPath;
     }
     if (found.state == FileState::kElsewhere && is_there &&

@@ -120,7 +120,7 @@ void UnmapStacks(ThreadProfile& thread) {
     if (GiveSpare(bottom)) return;
   }
   ForgetLazyPages(bottom, entries * kEntryBytes);
-  munmap(bottom, entries * kEntryBytes);
+  sys::Munmap(bottom, entries * kEntryBytes);
 }
 
 // The main thread's stack grows: its largest possible extent counts as its own.
