@@ -1,10 +1,12 @@
 // Ticks in a program that loads its Python: a handler asks for the thread's interpreter state where
 // that needs no malloc, which may be what the signal has interrupted.  Each case has a process of
-// its own, in which malloc aborts inside of a handler.
+// its own, in which malloc and free abort inside of a handler.
 #include <dlfcn.h>
+#include <malloc.h>
 #include <signal.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <cstdlib>
 #include <string>
 #include <thread>
@@ -15,9 +17,11 @@
 #include "tracker/callstack/interpreters.h"
 #include "tracker/cpython/attach.h"
 
-extern "C" void* __libc_malloc(size_t);          // NOLINT
-extern "C" void* __libc_calloc(size_t, size_t);  // NOLINT
-extern "C" void* __libc_realloc(void*, size_t);  // NOLINT
+extern "C" void* __libc_malloc(size_t);            // NOLINT
+extern "C" void* __libc_calloc(size_t, size_t);    // NOLINT
+extern "C" void* __libc_realloc(void*, size_t);    // NOLINT
+extern "C" void* __libc_memalign(size_t, size_t);  // NOLINT
+extern "C" void __libc_free(void*);                // NOLINT
 
 namespace {
 
@@ -25,7 +29,7 @@ thread_local bool t_in_handler = false;
 
 void ForbidInHandler() {
   if (!t_in_handler) return;
-  constexpr char kLine[] = "malloc in a handler\n";
+  constexpr char kLine[] = "malloc or free in a handler\n";
   [[maybe_unused]] const ssize_t written = write(2, kLine, sizeof(kLine) - 1);
   abort();
 }
@@ -44,6 +48,19 @@ void* calloc(size_t count, size_t size_bytes) {
 void* realloc(void* block, size_t size_bytes) {
   ForbidInHandler();
   return __libc_realloc(block, size_bytes);
+}
+void* memalign(size_t alignment, size_t size_bytes) {
+  ForbidInHandler();
+  return __libc_memalign(alignment, size_bytes);
+}
+void* aligned_alloc(size_t alignment, size_t size_bytes) { return memalign(alignment, size_bytes); }
+int posix_memalign(void** block, size_t alignment, size_t size_bytes) {
+  *block = memalign(alignment, size_bytes);
+  return *block == nullptr ? ENOMEM : 0;
+}
+void free(void* block) {
+  ForbidInHandler();
+  __libc_free(block);
 }
 }
 

@@ -22,7 +22,8 @@ struct ThreadStorage {
 // thread-local variables.  False if the C library is not known to be laid out as here.
 bool FindThreadStorage(const void* symbol, void* (*read)(), ThreadStorage* storage);
 
-// Whether the calling thread can read the library's variables without malloc.  Callable anywhere.
+// Whether the calling thread has the library's variables, so that reading them allocates none.  The
+// dynamic linker may free other libraries' all the same (README.md, "Weak").  Callable anywhere.
 bool HasThreadStorage(const ThreadStorage& storage);
 
 }  // namespace allomon::cpython
