@@ -17,8 +17,9 @@ namespace allomon::internal {
 // Whether the host has what it maps from now on locked (MCL_FUTURE).
 extern std::atomic<bool> later_pages_are_locked;
 
-// As sys::Mmap() for readable and writable memory of at least 256 KiB, whose pages are not made
-// resident where later pages are locked.
+// As sys::Mmap() for readable and writable memory, whose pages are not made resident where later
+// pages are locked.  Less than 256 KiB is mapped as any memory is: that saves three system calls,
+// and becomes resident.
 void* MapPagesOnFault(void* at, size_t size_bytes, int flags, int fd);
 // The same for pages that are not to become resident when all are locked later.  At most a thousand
 // such mappings are known; others are as any other.

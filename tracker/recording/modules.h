@@ -1,8 +1,8 @@
 // The modules that frames lie in.  The loader is queried each time a frame may be new: inside
 // malloc, without the loader's lock and without a system call.  The kernel is queried when a module
-// without a build id is first met.  The C library loads and unloads modules by itself (iconv, NSS,
-// PAM) without notice.  So a module is identified by what is mapped now, never by earlier
-// knowledge.
+// without a build id, or with a relative name, is first met.  The C library loads and unloads
+// modules by itself (iconv, NSS, PAM) without notice.  So a module is identified by what is mapped
+// now, never by earlier knowledge.
 #ifndef ALLOMON_TRACKER_RECORDING_MODULES_H_
 #define ALLOMON_TRACKER_RECORDING_MODULES_H_
 
