@@ -138,6 +138,7 @@ void IdentifyModules(std::vector<LoadedModule>* modules) {
     const bool is_program = module.path.empty() && &module == modules->data();
     const char* const path = is_program ? ProgramPath() : module.path.c_str();
     if (!module.build_id.empty() || module.code.empty() || !IsFile(path)) continue;
+    if (module.file.state != FileState::kUnknown) continue;
     const uintptr_t begin = module.code.front().begin;
     if (FindNotedFile(begin, &module.file)) continue;
     queries.push_back({path, begin, {}});

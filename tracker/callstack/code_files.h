@@ -26,7 +26,8 @@ const char* ProgramPath();
 // system call; also inside malloc.
 bool FindNotedFile(uintptr_t address, MappedFile* file);
 
-// Sets `file` of modules without a build id to the noted file or one found now.  Allocates.
+// Sets `file` of modules without a build id, where it is unknown, to the noted file or one found
+// now.  Allocates.
 void IdentifyModules(std::vector<LoadedModule>* modules);
 
 }  // namespace allomon::internal

@@ -134,12 +134,15 @@ void FindMappedFiles(MappedFileQuery* queries, size_t count) {
     StatFile(queries[i].path, &queries[i].found.identity);
   }
   bool has_maps = false;
+  size_t unanswered = count;
   MapsReader maps;
-  for (MapsLine line; maps.Next(&line);) {
+  for (MapsLine line; unanswered != 0 && maps.Next(&line);) {
     has_maps = true;
     for (size_t i = 0; i < count; ++i) {
       MappedFileQuery& query = queries[i];
-      if (Contains(line, query.address)) query.found.state = StateBy(line, query.found.identity);
+      if (!Contains(line, query.address)) continue;
+      query.found.state = StateBy(line, query.found.identity);
+      --unanswered;
     }
   }
   for (size_t i = 0; i < count; ++i) {

@@ -34,7 +34,8 @@ struct MappedFileQuery {
 void NoteProcessBegin();
 
 // Answers all queries.  Without /proc a file is assumed to be the mapped one if it has not changed
-// since the process began.  Cost: a stat(2) for each, and one reading of /proc/thread-self/maps.
+// since the process began.  Cost: a stat(2) for each, and one reading of /proc/thread-self/maps, as
+// far as the last of the mappings.
 void FindMappedFiles(MappedFileQuery* queries, size_t count);
 
 // Finds the mapping that contains the address.  Writes the path of its file, cut at the room, with

@@ -27,7 +27,12 @@ std::string BuildIdOf(const dl_phdr_info& info) {
   return ToHex(id, ReadBuildId(info.dlpi_phdr, info.dlpi_phnum, info.dlpi_addr, id, sizeof(id)));
 }
 
-int AddModule(dl_phdr_info* info, size_t, void* modules) {
+struct Listing {
+  std::vector<LoadedModule> modules;
+  uint64_t unloads = 0;
+};
+
+int AddModule(dl_phdr_info* info, size_t, void* listing) {
   LoadedModule module = {info->dlpi_name, BuildIdOf(*info), info->dlpi_addr, {}, {}};
   for (int i = 0; i < info->dlpi_phnum; ++i) {
     const ElfW(Phdr)& header = info->dlpi_phdr[i];
@@ -36,7 +41,8 @@ int AddModule(dl_phdr_info* info, size_t, void* modules) {
       module.code.push_back({begin, begin + header.p_memsz});
     }
   }
-  static_cast<std::vector<LoadedModule>*>(modules)->push_back(std::move(module));
+  static_cast<Listing*>(listing)->modules.push_back(std::move(module));
+  static_cast<Listing*>(listing)->unloads = info->dlpi_subs;
   return 0;
 }
 
@@ -63,10 +69,11 @@ std::string ToHex(const uint8_t* bytes, size_t count) {
   return text;
 }
 
-std::vector<LoadedModule> LoadedModules() {
-  std::vector<LoadedModule> modules;
-  dl_iterate_phdr(AddModule, &modules);
-  return modules;
+std::vector<LoadedModule> LoadedModules(uint64_t* unloads) {
+  Listing listing;
+  dl_iterate_phdr(AddModule, &listing);
+  if (unloads != nullptr) *unloads = listing.unloads;
+  return std::move(listing.modules);
 }
 
 // Takes no lock, so that a child of a fork never finds one held.

@@ -41,9 +41,10 @@ struct LoadedModule {
   }
 };
 
-// Returns the modules in the loader's order: the executable first, with an empty path.  Calls
-// dl_iterate_phdr, which takes the loader's lock.  Allocates.
-std::vector<LoadedModule> LoadedModules();
+// Returns the modules in the loader's order: the executable first, with an empty path.  *unloads is
+// the number of modules that were unloaded so far.  Calls dl_iterate_phdr, which takes the loader's
+// lock.  Allocates.
+std::vector<LoadedModule> LoadedModules(uint64_t* unloads = nullptr);
 
 // A module that was unloaded, identified by its file.
 struct UnloadedModule {

@@ -19,15 +19,6 @@ namespace {
 
 using Modules = std::vector<LoadedModule>;
 
-// Lists the loaded modules with their files, which cannot be found once the modules are unloaded.
-// The memory of these lists is not sampled.
-Modules ModulesUnsampled() {
-  const SuspendedSampling suspended;
-  Modules modules = LoadedModules();
-  IdentifyModules(&modules);
-  return modules;
-}
-
 bool IsLoaded(const LoadedModule& module, const Modules& modules) {
   return std::find(modules.begin(), modules.end(), module) != modules.end();
 }
@@ -52,12 +43,17 @@ struct SeenModules {
   };
   std::vector<Seen> modules;
   StackId next = 1;
+  uint64_t unloads = 0;  // that the loader had done by then
 
-  StackId FirstOf(const LoadedModule& module) const {
+  const Seen* Find(const LoadedModule& module) const {
     for (const Seen& seen : modules) {
-      if (seen.module == module) return seen.first;
+      if (seen.module == module) return &seen;
     }
-    return next;
+    return nullptr;
+  }
+  StackId FirstOf(const LoadedModule& module) const {
+    const Seen* const seen = Find(module);
+    return seen == nullptr ? next : seen->first;
   }
 };
 
@@ -70,12 +66,52 @@ std::unique_ptr<SeenModules> TakeSeen() {
   return seen != nullptr ? std::move(seen) : std::make_unique<SeenModules>();
 }
 
-void PublishSeen(const SeenModules& before, const Modules& now, StackId next) {
+// The loaded modules with their files, which cannot be found once the modules are unloaded.
+struct Listed {
+  Modules modules;
+  uint64_t unloads = 0;
+};
+
+// Asking for files reads the process's mappings, so it is done once for each module.  An equal
+// module is another one if it was unloaded and loaded again meanwhile, which the C library does by
+// itself, too.  The memory of these lists is not sampled.
+Listed ListBefore() {
+  const SuspendedSampling suspended;
+  Listed listed;
+  listed.modules = LoadedModules(&listed.unloads);
+  std::unique_ptr<SeenModules> seen = TakeSeen();
+  if (listed.unloads == seen->unloads) {
+    for (LoadedModule& module : listed.modules) {
+      if (!module.build_id.empty()) continue;
+      const SeenModules::Seen* const known = seen->Find(module);
+      if (known != nullptr) module.file = known->module.file;
+    }
+  }
+  SeenModules* none = nullptr;
+  if (g_seen.compare_exchange_strong(none, seen.get(), std::memory_order_acq_rel)) seen.release();
+  IdentifyModules(&listed.modules);
+  return listed;
+}
+
+// Those of the modules before that are loaded still have their files, unless others than the `gone`
+// ones were unloaded, too.
+void KeepFiles(const Listed& before, size_t gone, Listed* now) {
+  if (now->unloads != before.unloads + gone) return;
+  for (LoadedModule& module : now->modules) {
+    if (!module.build_id.empty()) continue;
+    const auto same = std::find(before.modules.begin(), before.modules.end(), module);
+    if (same != before.modules.end()) module.file = same->file;
+  }
+}
+
+void PublishSeen(const SeenModules& before, Listed now, StackId next) {
   auto seen = std::make_unique<SeenModules>();
-  for (const LoadedModule& module : now) {
-    seen->modules.push_back({module, before.FirstOf(module)});
+  for (LoadedModule& module : now.modules) {
+    const StackId first = before.FirstOf(module);
+    seen->modules.push_back({std::move(module), first});
   }
   seen->next = next;
+  seen->unloads = now.unloads;
   delete g_seen.exchange(seen.release(), std::memory_order_acq_rel);
 }
 
@@ -96,21 +132,23 @@ void Rename(const LoadedModule& gone, const Modules& now, StackId first, StackId
 }  // namespace
 
 int UnloadCode(void* handle, int (*unload)(void*)) {
-  const Modules before = ModulesUnsampled();
+  const Listed before = ListBefore();
   const StackId first_new = Stacks().size() + 1;
   const int result = unload(handle);
   const SuspendedSampling suspended;
   const StackId next = Stacks().size() + 1;
-  const Modules now = LoadedModules();
+  Listed now;
+  now.modules = LoadedModules(&now.unloads);
   const std::unique_ptr<SeenModules> seen = TakeSeen();
-  bool forget = false;
-  for (const LoadedModule& module : before) {
-    if (IsLoaded(module, now)) continue;
-    Rename(module, now, seen->FirstOf(module), first_new);
-    forget = true;
+  size_t gone = 0;
+  for (const LoadedModule& module : before.modules) {
+    if (IsLoaded(module, now.modules)) continue;
+    Rename(module, now.modules, seen->FirstOf(module), first_new);
+    ++gone;
   }
-  if (forget) ForgetUnloadedCode();
-  PublishSeen(*seen, now, next);
+  if (gone != 0) ForgetUnloadedCode();
+  KeepFiles(before, gone, &now);
+  PublishSeen(*seen, std::move(now), next);
   return result;
 }
 
