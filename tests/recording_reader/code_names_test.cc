@@ -214,13 +214,13 @@ TEST_F(CodeNamesTest, CodeWithoutBuildIdIsTheSameIfItIsOlderThanTheProcess) {
 TEST_F(CodeNamesTest, CodeWithoutBuildIdIsKnownByItsFile) {
   Compile("-g -Wl,--build-id=none");
   code_.start_nanos = 0;
-  code_.file_known = FileKnown::kFile;
+  code_.file_known = FileState::kAtPath;
   code_.file = CodeFile::Open(code_.path, "")->identity();
   EXPECT_EQ(Names(), InlinedNames());
   EXPECT_EQ(note_, "");
-  code_.file_known = FileKnown::kElsewhere;
+  code_.file_known = FileState::kElsewhere;
   EXPECT_NE(Names(), InlinedNames());
-  code_.file_known = FileKnown::kFile;
+  code_.file_known = FileState::kAtPath;
   Tool("cp -p libshop.so copy && mv copy libshop.so");
   EXPECT_NE(Names(), InlinedNames());
   EXPECT_EQ(note_, code_.path + " has changed since; its functions are named by their addresses");
@@ -243,7 +243,7 @@ TEST_F(CodeNamesTest, TimesOfModificationDoNotCount) {
 TEST_F(CodeNamesTest, FilesOfOnePathAreTwo) {
   CodeNames names;
   code_.path = "/a";
-  code_.file_known = FileKnown::kFile;
+  code_.file_known = FileState::kAtPath;
   code_.file = {1, 2, 3, 4};
   const uint32_t one = names.AddFile(code_);
   EXPECT_EQ(names.AddFile(code_), one);

@@ -84,8 +84,8 @@ void PrintHead(const Process& process) {
 
 std::string FileText(const Module& module) {
   if (module.build_id_bytes != 0) return "";
-  if (module.file_known == static_cast<uint8_t>(FileKnown::kElsewhere)) return " elsewhere";
-  if (module.file_known != static_cast<uint8_t>(FileKnown::kFile)) return "";
+  if (module.file_known == static_cast<uint8_t>(FileState::kElsewhere)) return " elsewhere";
+  if (module.file_known != static_cast<uint8_t>(FileState::kAtPath)) return "";
   FileIdentity file;
   std::memcpy(&file, module.build_id, sizeof(file));
   return " file " + Tuple(file.device, file.inode, file.size_bytes, file.change_nanos);

@@ -13,12 +13,6 @@
 
 namespace allomon::internal {
 
-enum class FileState : uint8_t {
-  kUnknown = 0,   // the mapped file cannot be determined
-  kAtPath = 1,    // the one at its path
-  kElsewhere = 2  // not the one at its path: replaced, removed, or of another mount namespace
-};
-
 struct MappedFile {
   FileState state = FileState::kUnknown;
   FileIdentity identity;  // of state kAtPath

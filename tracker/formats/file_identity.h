@@ -25,6 +25,14 @@ struct FileIdentity {
   }
 };
 
+// The result of comparing the file that is mapped with the one at its path.  Recordings store the
+// numbers.
+enum class FileState : uint8_t {
+  kUnknown = 0,  // the mapped file cannot be determined; also of writers that do not identify files
+  kAtPath = 1,   // the one at its path: its FileIdentity is known
+  kElsewhere = 2  // not the one at its path: replaced, removed, or of another mount namespace
+};
+
 inline FileIdentity IdentityOf(const struct stat& status) {
   constexpr uint64_t kNanosPerSecond = 1'000'000'000;
   return {status.st_dev, status.st_ino, static_cast<uint64_t>(status.st_size),

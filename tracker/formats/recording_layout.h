@@ -207,18 +207,11 @@ struct Module {
   uint64_t moved_by;       // offset of its addresses in nodes after dlclose; 0: loaded
   TextRef path;            // empty: the program itself, with path ProcessRecord::program
   uint8_t build_id_bytes;  // at most 32; 0: it has none
-  uint8_t file_known;      // FileKnown, of a module without a build id
+  uint8_t file_known;      // FileState, of a module without a build id, when it was first met
   uint8_t reserved[6];
   uint8_t build_id[32];  // without one: a FileIdentity, if file_known says so
 };
 static_assert(sizeof(Module) == 80);
-
-// The result of comparing the mapped file with the path, when the module was first met.
-enum class FileKnown : uint8_t {
-  kNothing = 0,    // also from writers that do not identify files
-  kFile = 1,       // the FileIdentity is the file's, and it was at its path
-  kElsewhere = 2,  // it was not the one at its path
-};
 
 static_assert(sizeof(FileIdentity) == sizeof(Module::build_id));
 

@@ -68,21 +68,9 @@ class CodeLook {
 
  private:
   static void Store(const internal::MappedFile& file, Module* module) {
-    module->file_known = static_cast<uint8_t>(KnownOf(file.state));
-    if (file.state != internal::FileState::kAtPath) return;
+    module->file_known = static_cast<uint8_t>(file.state);
+    if (file.state != FileState::kAtPath) return;
     memcpy(module->build_id, &file.identity, sizeof(file.identity));
-  }
-
-  static FileKnown KnownOf(internal::FileState state) {
-    switch (state) {
-      case internal::FileState::kAtPath:
-        return FileKnown::kFile;
-      case internal::FileState::kElsewhere:
-        return FileKnown::kElsewhere;
-      case internal::FileState::kUnknown:
-        break;
-    }
-    return FileKnown::kNothing;
   }
 
   const uintptr_t address_;

@@ -245,9 +245,9 @@ RecordedProcess RandomProcess(uint32_t pid, uint64_t seed, uint32_t stacks, uint
   RecordedProcess process(pid, 1e-3, "/nowhere/program");
   process.AddModule(0x400000, 0x500000, 0, "", "0123456789abcdef0123");
   process.AddModule(0x7f0000000000, 0x7f0000100000, 0x7f0000000000, "/nowhere/library.so", "");
-  process.modules.back().file_known = static_cast<uint8_t>(FileKnown::kElsewhere);
+  process.modules.back().file_known = static_cast<uint8_t>(FileState::kElsewhere);
   process.AddModule(0x7f0000200000, 0x7f0000300000, 0x7f0000200000, "/nowhere/other.so", "");
-  process.modules.back().file_known = static_cast<uint8_t>(FileKnown::kFile);
+  process.modules.back().file_known = static_cast<uint8_t>(FileState::kAtPath);
   const FileIdentity file = {64768, 173521, 1 << 20, 1'700'000'000'123'456'789};
   std::memcpy(process.modules.back().build_id, &file, sizeof(file));
   process.AddThread(pid, "main");

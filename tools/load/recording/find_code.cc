@@ -12,11 +12,11 @@ namespace {
 bool IsSame(const CodeFile& file, const CodeIdentity& code) {
   if (!code.build_id.empty()) return file.BuildId() == code.build_id;
   switch (code.file_known) {
-    case FileKnown::kFile:
+    case FileState::kAtPath:
       return file.identity() == code.file;
-    case FileKnown::kElsewhere:
+    case FileState::kElsewhere:
       return false;
-    case FileKnown::kNothing:
+    case FileState::kUnknown:
       break;
   }
   return file.identity().change_nanos <= code.start_nanos;
@@ -32,9 +32,9 @@ std::string HexOf(const uint8_t* bytes, size_t count) {
   return hex;
 }
 
-FileKnown KnownOf(uint8_t value) {
-  return value <= static_cast<uint8_t>(FileKnown::kElsewhere) ? static_cast<FileKnown>(value)
-                                                              : FileKnown::kNothing;
+FileState StateOf(uint8_t value) {
+  return value <= static_cast<uint8_t>(FileState::kElsewhere) ? static_cast<FileState>(value)
+                                                              : FileState::kUnknown;
 }
 
 // Debuggers keep a file with the build id abcdef as .build-id/ab/cdef, and its debug file as
@@ -61,8 +61,8 @@ CodeIdentity IdentityOf(const Module& module, const std::string& path, uint64_t 
   code.build_id = HexOf(module.build_id, module.build_id_bytes);
   code.start_nanos = start_nanos;
   if (module.build_id_bytes != 0) return code;
-  code.file_known = KnownOf(module.file_known);
-  if (code.file_known == FileKnown::kFile) {
+  code.file_known = StateOf(module.file_known);
+  if (code.file_known == FileState::kAtPath) {
     std::memcpy(&code.file, module.build_id, sizeof(code.file));
   }
   return code;

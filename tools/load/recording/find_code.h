@@ -14,7 +14,7 @@ namespace allomon::recording {
 struct CodeIdentity {
   std::string path;
   std::string build_id;  // in lower-case hexadecimal; empty: the code is identified by its file
-  FileKnown file_known = FileKnown::kNothing;
+  FileState file_known = FileState::kUnknown;
   FileIdentity file = {};    // the mapped file, if it is known
   uint64_t start_nanos = 0;  // start of the process, since 1970
 };
