@@ -14,7 +14,6 @@
 #include "tracker/base/sys/raw_calls.h"
 #include "tracker/callstack/build_id.h"
 #include "tracker/callstack/file_names.h"
-#include "tracker/callstack/maps_line.h"
 
 namespace allomon::internal {
 namespace {
@@ -52,10 +51,7 @@ bool ReadExe(char* path, size_t room_bytes) {
   if (length <= 0) length = sys::Readlink("/proc/thread-self/exe", path, room_bytes - 1);
   if (length <= 0) return false;
   path[length] = '\0';
-  struct stat status;
-  const bool is_gone =
-      EndsWithDeleted({path, static_cast<size_t>(length)}) && sys::Lstat(path, &status) != 0;
-  if (is_gone) path[length - static_cast<ssize_t>(kDeleted.size())] = '\0';
+  path[LengthOfName(path)] = '\0';
   return true;
 }
 
@@ -83,15 +79,12 @@ void FindProgramPath(char* path, size_t room_bytes) {
   if (!PathOfMapping(begin, path, room_bytes)) ReadAuxiliary(path, room_bytes);
 }
 
-// Modules without a path are no files: the vDSO.
-bool IsFile(std::string_view path) { return path.find('/') != std::string_view::npos; }
-
 int NoteModule(dl_phdr_info* info, size_t, void* is_first) {
   const bool is_program = std::exchange(*static_cast<bool*>(is_first), false);
   const char* const path = is_program ? g_program : info->dlpi_name;
   uint8_t build_id[kMostBuildIdBytes];
-  if (!IsFile(path) || ReadBuildId(info->dlpi_phdr, info->dlpi_phnum, info->dlpi_addr, build_id,
-                                   sizeof(build_id)) != 0) {
+  if (!IsFileName(path) || ReadBuildId(info->dlpi_phdr, info->dlpi_phnum, info->dlpi_addr, build_id,
+                                       sizeof(build_id)) != 0) {
     return 0;
   }
   NotedModule noted;
@@ -137,7 +130,7 @@ void IdentifyModules(std::vector<LoadedModule>* modules) {
   for (LoadedModule& module : *modules) {
     const bool is_program = module.path.empty() && &module == modules->data();
     const char* const path = is_program ? ProgramPath() : module.path.c_str();
-    if (!module.build_id.empty() || module.code.empty() || !IsFile(path)) continue;
+    if (!module.build_id.empty() || module.code.empty() || !IsFileName(path)) continue;
     if (module.file.state != FileState::kUnknown) continue;
     const uintptr_t begin = module.code.front().begin;
     if (FindNotedFile(begin, &module.file)) continue;

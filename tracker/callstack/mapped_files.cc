@@ -9,6 +9,7 @@
 #include <string_view>
 
 #include "tracker/base/sys/raw_calls.h"
+#include "tracker/callstack/file_names.h"
 #include "tracker/callstack/maps_line.h"
 
 namespace allomon::internal {
@@ -94,7 +95,7 @@ bool FindTwo(uintptr_t a, uintptr_t b, MapsLine* of_a, MapsLine* of_b) {
 }
 
 // Maps one page of the file, to compare its mapping with that of the code.
-bool IsMappedFrom(const char* path, uintptr_t address) {
+bool IsMappedFromFileAt(const char* path, uintptr_t address) {
   const int fd = sys::Open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
   if (fd < 0) return false;
   void* const page = sys::Mmap(nullptr, kPageBytes, PROT_READ, MAP_PRIVATE, fd, 0);
@@ -152,7 +153,7 @@ void FindMappedFiles(MappedFileQuery* queries, size_t count) {
       found.state = FileState::kAtPath;
     }
     if (found.state == FileState::kElsewhere && is_there &&
-        IsMappedFrom(queries[i].path, queries[i].address)) {
+        IsMappedFromFileAt(queries[i].path, queries[i].address)) {
       found.state = FileState::kAtPath;
     }
     if (found.state != FileState::kAtPath) found.identity = {};
@@ -167,11 +168,7 @@ bool PathOfMapping(uintptr_t address, char* path, size_t room_bytes) {
     std::string_view name = line.path.substr(0, room_bytes - 1);
     memcpy(path, name.data(), name.size());
     path[name.size()] = '\0';
-    struct stat status;
-    // A file's real name may end so; but the one that the kernel means has no name any more.
-    if (EndsWithDeleted(name) && sys::Lstat(path, &status) != 0) {
-      path[name.size() - kDeleted.size()] = '\0';
-    }
+    path[LengthOfName(path)] = '\0';
     return true;
   }
   return false;

@@ -23,14 +23,6 @@ struct MapsLine {
   std::string_view path;  // "[vdso]" and the like; empty if it has no name
 };
 
-// The suffix that the kernel adds to the path of a file that has no name any more.  A real name may
-// end so, too.
-inline constexpr std::string_view kDeleted = " (deleted)";
-
-inline bool EndsWithDeleted(std::string_view path) {
-  return path.size() > kDeleted.size() && path.substr(path.size() - kDeleted.size()) == kDeleted;
-}
-
 namespace maps_line_detail {
 
 // Takes a number, and the character after it.

@@ -1,7 +1,6 @@
 #include "tracker/symbols/module_file.h"
 
 #include <link.h>
-#include <sys/stat.h>
 
 #include <algorithm>
 #include <array>
@@ -16,7 +15,7 @@
 
 #include "tracker/callstack/build_id.h"
 #include "tracker/callstack/code_files.h"
-#include "tracker/callstack/maps_line.h"
+#include "tracker/callstack/file_names.h"
 
 namespace allomon::internal {
 namespace {
@@ -148,10 +147,7 @@ std::optional<FoundModule> FindLoadedModule(uintptr_t address) {
 }
 
 std::string PathOf(const Mapping& mapping) {
-  struct stat status;
-  const bool is_deleted =
-      EndsWithDeleted(mapping.path) && lstat(mapping.path.c_str(), &status) != 0;
-  return mapping.path.substr(0, mapping.path.size() - (is_deleted ? kDeleted.size() : 0));
+  return mapping.path.substr(0, LengthOfName(mapping.path.c_str()));
 }
 
 OpenedFile OpenModule(const FoundModule& found, const std::string& path, const Mapping* mapping) {

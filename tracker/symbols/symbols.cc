@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "tracker/callstack/code_files.h"
+#include "tracker/callstack/file_names.h"
 #include "tracker/callstack/managed_functions.h"
 #include "tracker/callstack/unloaded_code.h"
 #include "tracker/names/base_name.h"
@@ -133,7 +134,7 @@ class ProcessSymbols::Impl {
     if (!found) return false;
     const internal::LoadedModule& loaded = found->module;
     const Mapping* const mapping = internal::FindMapping(mappings_, pc);
-    const bool has_file = found->is_program || loaded.path.find('/') != std::string::npos;
+    const bool has_file = found->is_program || internal::IsFileName(loaded.path);
     auto module = std::make_unique<Module>();
     module->ranges = loaded.code;
     module->bias = loaded.bias;

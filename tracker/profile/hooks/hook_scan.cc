@@ -9,6 +9,7 @@
 #include <string_view>
 
 #include "tracker/callstack/code_files.h"
+#include "tracker/callstack/file_names.h"
 #include "tracker/callstack/unloaded_code.h"
 #include "tracker/symbols/elf_file.h"
 #include "tracker/symbols/elf_functions.h"
@@ -95,8 +96,7 @@ bool IsOurs(const LoadedModule& module) {
 
 std::vector<uintptr_t> HooksOf(const LoadedModule& module) {
   std::vector<uintptr_t> hooks;
-  // A name without a folder is no file's name: it is the vDSO's.
-  if (module.path.find('/') == std::string::npos) return hooks;
+  if (!IsFileName(module.path)) return hooks;
   const std::unique_ptr<ElfFile> file = ElfFile::Open(module.path);
   if (file == nullptr) return hooks;
   for (size_t i = 0; i < file->section_count(); ++i) {
