@@ -24,6 +24,7 @@ ALLOWED = {
         r"allocator/.*",
         r"tracker/(tracker|heap_client|heap_tools|block_note|mapped_memory)\.h",
         r"tracker/base/(sys/)?[^/]+\.h",
+        r"tracker/formats/process_map\.h",
     ],
     "runtime": [
         r"runtime/.*",

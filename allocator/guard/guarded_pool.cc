@@ -8,6 +8,7 @@
 
 #include "allocator/host/high_reservation.h"
 #include "tracker/base/check.h"
+#include "tracker/base/own_mappings.h"
 
 namespace allomon::internal {
 
@@ -61,6 +62,8 @@ bool GuardedPool::ReserveSlots(size_t count) {
   slot_count_ = free_count_ = count;
   for (size_t i = 0; i < count; ++i) free_[i] = static_cast<uint16_t>(i);
   size_bytes_.store(bytes, std::memory_order_relaxed);
+  NoteMapping(records, count * sizeof(GuardedSlot), MappingUse::kGuard);
+  NoteMapping(reinterpret_cast<void*>(base), bytes, MappingUse::kGuard);
   // Release pairs with the acquire in Contains().
   base_.store(base, std::memory_order_release);
   return true;

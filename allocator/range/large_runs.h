@@ -17,6 +17,7 @@
 #include "allocator/range/size_classes.h"
 #include "tracker/base/spin_lock.h"
 #include "tracker/base/thread_annotations.h"
+#include "tracker/formats/process_map.h"
 
 namespace allomon::internal {
 
@@ -42,7 +43,11 @@ class LargeRuns {
   size_t UsedBytes(size_t* blocks) const ALLOMON_EXCLUDES(growth_lock_);
   size_t RetainedBytes() const ALLOMON_EXCLUDES(growth_lock_);
 
+  // Fills in what concerns runs.
+  void Describe(process_map::SampledBlocks* blocks) const;
+
   static constexpr size_t kGranuleBytes = 32768;
+  static constexpr uint32_t kClasses = 96;
 
  private:
   // size_class and aligned are written once, before the run is handed out.
@@ -53,7 +58,6 @@ class LargeRuns {
     bool aligned;        // starts at a multiple of its own size
     bool dirty;          // may still hold data of its last block; guarded by the growth lock
   };
-  static constexpr uint32_t kClasses = 96;
   // Freed runs keep their memory up to this total, so that a program that allocates and frees one
   // large buffer in a loop does not fault it in each time.
   static constexpr size_t kMaxRetainedBytes = size_t{32} << 20;

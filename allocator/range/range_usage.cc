@@ -42,6 +42,23 @@ size_t LargeRuns::RetainedBytes() const {
   return retained_bytes_;
 }
 
+void SlotClasses::Describe(process_map::SampledBlocks* blocks) const {
+  blocks->words = words_;
+  blocks->span_classes = span_classes_;
+  blocks->span_bytes = kSpanBytes;
+  blocks->slots_per_span = kSlotsPerSpan;
+  blocks->free_bit = SlotLinks::kFreeBit;
+}
+
+void LargeRuns::Describe(process_map::SampledBlocks* blocks) const {
+  static_assert(offsetof(Run, handle) == 0, "readers find the word of a run at its beginning");
+  blocks->run_entries = runs_;
+  blocks->run_count = &committed_meta_;
+  blocks->granule_bytes = kGranuleBytes;
+  blocks->run_entry_bytes = sizeof(Run);
+  blocks->run_class_offset = offsetof(Run, size_class);
+}
+
 SampledRange::Usage SampledRange::ReadUsage() const {
   Usage usage;
   if (base_.load(std::memory_order_acquire) == 0) return usage;

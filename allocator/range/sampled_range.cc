@@ -6,6 +6,7 @@
 namespace allomon::internal {
 
 SampledRange sampled_range;
+process_map::SampledBlocks sampled_blocks;
 
 namespace {
 
@@ -52,6 +53,11 @@ bool SampledRange::PlaceLocked(size_t size_bytes) {
     return false;
   }
   runs_.Init(base + slots, runs, run_meta);
+  sampled_blocks.slot_area_bytes = slots;
+  sampled_blocks.end = run_meta + LargeRuns::MetaBytes(runs);
+  slots_.Describe(&sampled_blocks);
+  runs_.Describe(&sampled_blocks);
+  __atomic_store_n(&sampled_blocks.begin, base, __ATOMIC_RELEASE);
   size_bytes_.store(slots + runs, std::memory_order_relaxed);
   // Release pairs with the acquire in Contains() and in Allocate().
   base_.store(base, std::memory_order_release);

@@ -23,6 +23,7 @@
 #include "allocator/range/slot_classes.h"
 #include "tracker/base/spin_lock.h"
 #include "tracker/base/thread_annotations.h"
+#include "tracker/formats/process_map.h"
 
 namespace allomon::internal {
 
@@ -87,6 +88,9 @@ class SampledRange {
   SlotClasses slots_{growth_lock_};
   LargeRuns runs_{growth_lock_};
 };
+
+// What readers outside of the process need to count the blocks; filled in when the range is placed.
+extern process_map::SampledBlocks sampled_blocks __attribute__((visibility("hidden")));
 
 // The one range of the process.
 extern SampledRange sampled_range __attribute__((visibility("hidden")));

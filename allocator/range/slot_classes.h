@@ -10,6 +10,7 @@
 #include "tracker/base/spin_lock.h"
 #include "tracker/base/tagged_free_list.h"
 #include "tracker/base/thread_annotations.h"
+#include "tracker/formats/process_map.h"
 
 namespace allomon::internal {
 
@@ -68,6 +69,9 @@ class SlotClasses {
   // run meanwhile.  Cost: a load per slot that was ever used.
   size_t UsedBytes() const ALLOMON_EXCLUDES(growth_lock_);
   size_t CommittedBytes() const ALLOMON_EXCLUDES(growth_lock_);
+
+  // Fills in what concerns slots.
+  void Describe(process_map::SampledBlocks* blocks) const;
 
   bool Contains(const void* block) const {
     return reinterpret_cast<uintptr_t>(block) - base_ < area_bytes_;

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "tracker/base/lazy_pages.h"
+#include "tracker/base/own_mappings.h"
 #include "tracker/base/sys/raw_calls.h"
 
 namespace allomon::internal {
@@ -64,7 +65,10 @@ void* OwnMemory::MapWithinBudget(size_t size_bytes, void* (*map)(size_t)) {
   const size_t before = mapped_bytes_.fetch_add(rounded, std::memory_order_relaxed);
   if (before + rounded <= budget_bytes_.load(std::memory_order_relaxed)) {
     void* pages = map(rounded);
-    if (pages != nullptr) return pages;
+    if (pages != nullptr) {
+      NoteMapping(pages, rounded, MappingUse::kTables);
+      return pages;
+    }
   }
   mapped_bytes_.fetch_sub(rounded, std::memory_order_relaxed);
   return nullptr;
@@ -72,6 +76,7 @@ void* OwnMemory::MapWithinBudget(size_t size_bytes, void* (*map)(size_t)) {
 
 void OwnMemory::Unmap(void* pages, size_t size_bytes) {
   const size_t rounded = RoundUpToPages(size_bytes);
+  ForgetMapping(pages);
   if (UnmapPages(pages, rounded)) mapped_bytes_.fetch_sub(rounded, std::memory_order_relaxed);
 }
 

@@ -169,7 +169,7 @@ class BasePatch {
   }
 
  private:
-  // Where the attributes of an abbreviation are listed.
+  // Finds the list of attributes of an abbreviation.
   bool FindAttributes(uint64_t wanted, size_t* at) {
     Reader list(&abbreviations_, 0);
     for (;;) {

@@ -10,6 +10,7 @@
 
 #include "tracker/base/check.h"
 #include "tracker/base/lazy_pages.h"
+#include "tracker/base/own_mappings.h"
 #include "tracker/base/sys/raw_calls.h"
 #include "tracker/base/waiting.h"
 #include "tracker/recording/bus_errors.h"
@@ -170,6 +171,7 @@ const char* SegmentFile::Map(int fd) {
     return "there are no addresses to map it; set a smaller ALLOMON_RECORD_LIMIT";
   }
   base_ = static_cast<char*>(pages);
+  internal::NoteMapping(base_, limit_bytes_, internal::MappingUse::kRecording);
   return nullptr;
 }
 
@@ -237,6 +239,7 @@ void SegmentFile::Close() {
   if (is_named_) UnwatchBusErrors(base_);
   if (is_named_ && fresh_path_.text[0] != '\0') sys::Unlink(fresh_path_.text);
   internal::ForgetLazyPages(base_, limit_bytes_);
+  internal::ForgetMapping(base_);
   sys::Munmap(base_, limit_bytes_);
   base_ = nullptr;
   harm_ = &kNoHarm;

@@ -5,6 +5,7 @@
 #include <atomic>
 
 #include "tracker/base/check.h"
+#include "tracker/base/own_mappings.h"
 
 namespace allomon::backend {
 namespace {
@@ -34,7 +35,9 @@ size_t CellIndexOf(uintptr_t start) { return start >> kCellShift & (kCells - 1);
 Cell* MapLeaf() {
   void* const leaf = mmap(nullptr, kCells * sizeof(Cell), PROT_READ | PROT_WRITE,
                           MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  return leaf == MAP_FAILED ? nullptr : static_cast<Cell*>(leaf);
+  if (leaf == MAP_FAILED) return nullptr;
+  internal::NoteMapping(leaf, kCells * sizeof(Cell), internal::MappingUse::kTables);
+  return static_cast<Cell*>(leaf);
 }
 
 // Acquire pairs with the release of the exchange below: the leaf is mapped.
@@ -45,6 +48,7 @@ Cell* EnsureLeaf(std::atomic<Cell*>& place) {
   if (fresh == nullptr || place.compare_exchange_strong(leaf, fresh, std::memory_order_acq_rel)) {
     return fresh;
   }
+  internal::ForgetMapping(fresh);
   munmap(fresh, kCells * sizeof(Cell));  // another thread was quicker
   return leaf;
 }
@@ -87,6 +91,10 @@ size_t LeaveMapping(uintptr_t start) {
   g_blocks.fetch_sub(1, std::memory_order_relaxed);
   return bytes;
 }
+
+const process_map::MappedBlocks mapped_blocks = {
+    g_leaves, kLeaves, kCells, uintptr_t{1} << 46, uint64_t{1} << kCellShift,
+};
 
 MappedTotal TotalOfMappings() {
   return {g_bytes.load(std::memory_order_relaxed), g_blocks.load(std::memory_order_relaxed)};

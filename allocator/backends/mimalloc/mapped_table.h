@@ -13,6 +13,8 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "tracker/formats/process_map.h"
+
 namespace allomon::backend {
 
 // Adds a mapping.  `start` has bit 46 set, and is a multiple of a page; so is `size_bytes`, which
@@ -32,6 +34,9 @@ struct MappedTotal {
   size_t blocks;
 };
 MappedTotal TotalOfMappings();
+
+// Where the table is, for readers outside of the process.
+extern const process_map::MappedBlocks mapped_blocks __attribute__((visibility("hidden")));
 
 }  // namespace allomon::backend
 

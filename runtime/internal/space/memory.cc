@@ -5,6 +5,8 @@
 #include <cerrno>
 #include <cstdint>
 
+#include "tracker/base/own_mappings.h"
+
 namespace allomon::gc::internal {
 namespace {
 
@@ -26,10 +28,15 @@ void Advise(void* start, size_t size_bytes, int advice) {
 void* ReserveMemory(size_t size_bytes) {
   void* start = mmap(nullptr, size_bytes, PROT_READ | PROT_WRITE,
                      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-  return start == MAP_FAILED ? nullptr : start;
+  if (start == MAP_FAILED) return nullptr;
+  allomon::internal::NoteMapping(start, size_bytes, allomon::internal::MappingUse::kManaged);
+  return start;
 }
 
-void ReleaseMemory(void* start, size_t size_bytes) { munmap(start, size_bytes); }
+void ReleaseMemory(void* start, size_t size_bytes) {
+  allomon::internal::ForgetMapping(start);
+  munmap(start, size_bytes);
+}
 
 void ForgetMemory(void* start, size_t size_bytes) { madvise(start, size_bytes, MADV_DONTNEED); }
 

@@ -8,6 +8,7 @@
 #include <cstring>
 
 #include "runtime/internal/space/memory.h"
+#include "tracker/base/own_mappings.h"
 
 namespace allomon::gc::internal {
 namespace {
@@ -27,6 +28,7 @@ char* MapAt(uintptr_t address, size_t size_bytes) {
     // Usually this is the first nursery of the process, which will be filled.  Nurseries of further
     // threads take their pages one by one, as some threads make few objects.
     if (address == kYoungStart) PreferHugePages(start, size_bytes);
+    allomon::internal::NoteMapping(start, size_bytes, allomon::internal::MappingUse::kManaged);
     return static_cast<char*>(start);
   }
   // Kernels before 4.17, and valgrind, treat the address as a hint.
@@ -61,7 +63,11 @@ char* TakeYoungSlice(size_t size_bytes) {
 void ReturnYoungSlice(char* start, size_t size_bytes) {
   ALLOMON_GC_UNPOISON(start, size_bytes);
   // A process with too many mappings keeps the addresses but gives the memory back.
-  if (munmap(start, size_bytes) != 0) return ForgetMemory(start, size_bytes);
+  allomon::internal::ForgetMapping(start);
+  if (munmap(start, size_bytes) != 0) {
+    allomon::internal::NoteMapping(start, size_bytes, allomon::internal::MappingUse::kManaged);
+    return ForgetMemory(start, size_bytes);
+  }
   g_next.store(reinterpret_cast<uintptr_t>(start), std::memory_order_relaxed);
 }
 

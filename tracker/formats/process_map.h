@@ -1,0 +1,114 @@
+// The layout of a process's description of its memory for other processes: the places of Allomon's
+// own mappings, and the way to count the blocks of its heap.  `allomon explain` reads it through
+// /proc/PID/mem, so a process that is explained does nothing for it and need not be running.
+//
+// A note (ELF, type kNoteType, owner kNoteOwner) of the module that has Allomon leads to it: its
+// bytes are the distance from themselves to the ProcessMap, an int64_t.  Notes are mapped, so no
+// file is needed.
+//
+// Writer and reader are on the same machine, so integers are in its byte order.  Pointers are
+// addresses in the process.  Plain data; there are no functions here.  The reader trusts nothing.
+#ifndef ALLOMON_TRACKER_FORMATS_PROCESS_MAP_H_
+#define ALLOMON_TRACKER_FORMATS_PROCESS_MAP_H_
+
+#include <cstdint>
+
+namespace allomon::process_map {
+
+inline constexpr char kNoteOwner[8] = {'A', 'l', 'l', 'o', 'm', 'o', 'n', '\0'};
+inline constexpr uint32_t kNoteType = 1;
+inline constexpr char kMagic[8] = {'A', 'L', 'L', 'O', 'M', 'A', 'P', '\n'};
+inline constexpr uint32_t kVersion = 1;
+
+// Why Allomon has mapped some memory.
+enum class Use : uint64_t {
+  kTables = 0,     // entries of samples, call stacks, indexes
+  kRecording = 1,  // the file of a recording
+  kGuard = 2,      // guarded blocks, and their records
+  kManaged = 3,    // the space of a managed heap
+};
+
+// An entry of the table of own mappings.  `begin` is stored last, and is below 4096 for an entry
+// without a mapping.
+struct OwnMapping {
+  uint64_t begin;
+  uint64_t bytes_and_use;  // bytes << 8 | use
+};
+
+// The segments of mimalloc 2, for counting live blocks.  A segment begins at a multiple of
+// segment_bytes, and its word at cookie_offset is its address xor the word at `cookie`.  From
+// slices_offset on it has an entry for each slice.  The first entry of a page counts the page's
+// slices, a free page's have a block size of 0; blocks up to `capacity` have been in a free list.
+struct Segments {
+  const void* cookie;
+  uint64_t segment_bytes;
+  uint64_t slice_bytes;
+  uint64_t largest_block_bytes;  // larger ones have a segment of their own
+  uint32_t cookie_offset;
+  uint32_t kind_offset;         // uint32_t
+  uint32_t huge_kind;           // the kind of a segment with one block
+  uint32_t used_offset;         // uint64_t: pages in use
+  uint32_t slice_count_offset;  // uint64_t: slices of the segment
+  uint32_t info_count_offset;   // uint64_t: of these, slices of the header
+  uint32_t slices_offset;
+  uint32_t entry_bytes;
+  uint32_t entry_count_offset;     // uint32_t: slices of the page
+  uint32_t entry_capacity_offset;  // uint16_t
+  uint32_t entry_used_offset;      // uint32_t: blocks
+  uint32_t entry_size_offset;      // uint32_t: bytes of a block
+};
+
+// Blocks that are mappings of their own.  `leaves` has leaf_count addresses of arrays of cell_count
+// words.  A word that is not 0 is a block: its pages << 12 | its first page in the cell.
+struct MappedBlocks {
+  const void* leaves;
+  uint64_t leaf_count;
+  uint64_t cell_count;
+  uint64_t first_address;  // of the first leaf's first cell
+  uint64_t cell_bytes;     // of addresses
+};
+
+struct HeapLayout {
+  char backend[24];  // "mimalloc 2.0.9"
+  Segments segments;
+  const void* mapped_blocks;  // a MappedBlocks
+};
+
+// Sampled blocks.  `words` has slots_per_span words for each span of equal slots; a slot lives if
+// its word is neither 0 nor has free_bit set.  `span_classes` has a byte for each span, 0: no span
+// yet.  A run of granules lives if the word at its entry's beginning is not 0.
+struct SampledBlocks {
+  uint64_t begin;  // 0: no block was sampled yet
+  uint64_t slot_area_bytes;
+  const void* words;
+  const void* span_classes;
+  const void* run_entries;  // one for each granule after the slots
+  const void* run_count;    // address of a uint64_t: entries that can be read
+  uint64_t end;             // of the tables, the end of all
+  uint32_t span_bytes;
+  uint32_t slots_per_span;
+  uint32_t free_bit;
+  uint32_t granule_bytes;
+  uint32_t run_entry_bytes;
+  uint32_t run_class_offset;  // uint8_t
+};
+
+inline constexpr uint32_t kSlotClasses = 64;  // at most, and one for no class
+inline constexpr uint32_t kRunClasses = 96;
+
+struct ProcessMap {
+  char magic[8];
+  uint32_t version;
+  uint32_t size_bytes;                 // of this structure
+  const void* heap_layout;             // a HeapLayout; nullptr: the backend describes none
+  const void* own_mappings;            // an array
+  const void* own_mapping_count;       // address of a uint64_t: entries that were ever used
+  uint64_t own_mapping_room;           // entries of the array; mappings beyond are not in it
+  const void* sampled;                 // a SampledBlocks
+  uint32_t slot_bytes[kSlotClasses];   // of a span's class + 1
+  uint32_t run_granules[kRunClasses];  // of a run's class
+};
+
+}  // namespace allomon::process_map
+
+#endif  // ALLOMON_TRACKER_FORMATS_PROCESS_MAP_H_
