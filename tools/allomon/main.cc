@@ -5,6 +5,7 @@
 
 #include "tools/allomon/help_command.h"
 #include "tools/control/control.h"
+#include "tools/explain/explain.h"
 #include "tools/export/export_command.h"
 #include "tools/flame/flame.h"
 #include "tools/gate/gate.h"
@@ -37,6 +38,10 @@ allomon::CommandResult RunExport(const Arguments& args) {
   return allomon::interchange::RunExport(args, allomon::report::ThisTerminal());
 }
 
+allomon::CommandResult RunExplain(const Arguments& args) {
+  return allomon::explain::RunExplain(args, allomon::report::ThisTerminal());
+}
+
 allomon::CommandResult RunHeap(const Arguments& args) {
   return allomon::snapshot::RunHeap(args, allomon::report::ThisTerminal());
 }
@@ -53,6 +58,7 @@ constexpr Command kCommands[] = {
     {allomon::control::CtlText, allomon::control::RunCtl},
     {allomon::control::TopText, allomon::control::RunTop},
     {allomon::control::SaveText, allomon::control::RunSave},
+    {allomon::explain::ExplainText, RunExplain},
     {allomon::serve::ServeText, allomon::serve::RunServe},
     {allomon::snapshot::HeapText, RunHeap},
     {allomon::gate::GateText, allomon::gate::RunGate},

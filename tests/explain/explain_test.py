@@ -1,0 +1,204 @@
+#!/usr/bin/env python3
+"""`allomon explain` of a program whose memory is known, under each kind of profile and without."""
+
+import json
+import os
+import subprocess
+import sys
+import unittest
+
+sys.dont_write_bytecode = True
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "integration"))
+
+from support import SIGMAS, Case, runfile  # noqa: E402
+
+ALLOMON = runfile("//tools/allomon:allomon")
+HOST = runfile("//tests/explain:explain_host")
+LIBRARY = runfile("//allocator:liballomon.so")
+
+MIB = 1 << 20
+BLOCK_CLASS = 1024  # of blocks of 1,000 bytes
+# {row: resident bytes} of what the host makes, the least and the most.  Rows of the C library's
+# own, of which a host has some anyway, may have that much more.
+OWN_OF_HOSTS = MIB
+HEAP = {
+    "free_in_pages": 30000 * BLOCK_CLASS,
+    "large": 24 * MIB,
+}
+MAPPED = {
+    "stacks": 3 * MIB,
+    "other_anonymous": 9 * MIB + MIB // 2,
+    "shared_memory": 5 * MIB,
+    "files": 6 * MIB,
+    "break": 7 * MIB,
+    "generated_code": 2 * MIB,
+}
+LIVE = 10000 * BLOCK_CLASS
+UNTOUCHED = 40 * MIB
+
+
+class Explain(Case):
+    def start(self, **variables):
+        self.write("file", "x" * (6 * MIB))
+        host = subprocess.Popen(
+            [HOST, self.path("file")],
+            env={"PATH": "/usr/bin:/bin", **variables},
+            cwd=self.directory,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+        )
+        self.addCleanup(host.stdout.close)
+        self.addCleanup(host.communicate)
+        self.assertEqual(host.stdout.readline(), b"ready\n")
+        return host
+
+    def explain(self, host, *options):
+        done = self.run_plain([ALLOMON, "explain", str(host.pid), "--format=json", *options])
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertLessEqual(len(done.stdout), 8192)
+        found = json.loads(done.stdout)
+        rows = {row["id"]: row for row in found["rows"]}
+        self.assertEqual(sum(row["resident_bytes"] for row in found["rows"]), found["sum_bytes"])
+        self.assert_near(found["sum_bytes"], found["resident_bytes"], found["resident_bytes"] / 100)
+        # Another file of the kernel's, whose figure may lag by some pages of each CPU.
+        with open(f"/proc/{host.pid}/statm", encoding="ascii") as file:
+            resident = int(file.read().split()[1]) * os.sysconf("SC_PAGESIZE")
+        self.assert_near(found["sum_bytes"], resident, resident / 100)
+        return found, rows
+
+    def assert_near(self, found, expected, most):
+        self.assertLessEqual(abs(found - expected), most, (found, expected))
+
+    def check_mapped(self, rows):
+        for name, least in MAPPED.items():
+            self.assertIn(name, rows)
+            self.assertGreaterEqual(rows[name]["resident_bytes"], least, name)
+            self.assertLessEqual(rows[name]["resident_bytes"], least + OWN_OF_HOSTS, name)
+
+    def check_heap(self, found, rows):
+        self.assertEqual(found["allocator"], "mimalloc 2.0.9")
+        for name, least in HEAP.items():
+            # The first and the last page of a size may have been free from the start.
+            self.assert_near(rows[name]["resident_bytes"], least, least / 20)
+        rounding = rows.get("rounding", {"resident_bytes": 0})["resident_bytes"]
+        live = rows["live"]["resident_bytes"] + rounding
+        self.assertGreaterEqual(live, LIVE)
+        self.assertLessEqual(live, LIVE + OWN_OF_HOSTS)
+        self.assert_near(found["untouched_bytes"], UNTOUCHED, MIB / 4)
+
+    def test_without_allomon(self):
+        found, rows = self.explain(self.start())
+        self.assertIn("Allomon is not in this process", found["notes"][0])
+        # The heap is not divided: it is a part of these.
+        self.assertNotIn("live", rows)
+        heap = 40000 * 1000 + HEAP["large"]
+        self.assertGreaterEqual(
+            rows["break"]["resident_bytes"] + rows["other_anonymous"]["resident_bytes"],
+            heap + MAPPED["break"] + MAPPED["other_anonymous"],
+        )
+        for name in ("stacks", "shared_memory", "files", "generated_code"):
+            self.assert_near(rows[name]["resident_bytes"], MAPPED[name], OWN_OF_HOSTS)
+
+    def check_preloaded(self, **variables):
+        found, rows = self.explain(self.start(LD_PRELOAD=LIBRARY, **variables))
+        self.check_mapped(rows)
+        self.check_heap(found, rows)
+        return found, rows
+
+    def test_not_profiled(self):
+        self.check_preloaded(ALLOMON_PROFILE="no")
+
+    def test_idle(self):
+        self.check_preloaded(ALLOMON_PROFILE="idle")
+
+    def test_flat_profiles(self):
+        for mode in ("alloc", "time"):
+            with self.subTest(mode):
+                _, rows = self.check_preloaded(ALLOMON_PROFILE=mode, ALLOMON_OUT=self.path("out"))
+                self.assertGreater(rows["tables"]["resident_bytes"], 0)
+
+    def test_live_profile(self):
+        """At 1e-4 per word 1.2 % of the blocks are sampled, and so is the large one; they lie in
+        Allomon's own range."""
+        found, rows = self.explain(
+            self.start(
+                LD_PRELOAD=LIBRARY, ALLOMON_PROFILE="live", ALLOMON_OUT=self.path("out")
+            )
+        )
+        self.check_mapped(rows)
+        self.assert_near(rows["live"]["resident_bytes"], LIVE + 24 * MIB, OWN_OF_HOSTS)
+        self.assert_near(rows["free_in_pages"]["resident_bytes"], HEAP["free_in_pages"], 3 * MIB)
+        self.assert_near(found["untouched_bytes"], UNTOUCHED, MIB / 4)
+
+    def test_recording_says_what_was_asked_for(self):
+        """At 1e-3 per word 11.8 % of the blocks are sampled, so that what was asked for is known to
+        2.7 %, and rounding to 10 times itself: its interval holds it."""
+        found, rows = self.explain(
+            self.start(LD_PRELOAD=LIBRARY, ALLOMON_RECORD=self.path("rec"), ALLOMON_RATE="1e-3")
+        )
+        self.check_mapped(rows)
+        rounding = rows.get("rounding", {"resident_bytes": 0})
+        live = rows["live"]["resident_bytes"] + rounding["resident_bytes"]
+        self.assert_near(live, LIVE + 24 * MIB, OWN_OF_HOSTS)
+        self.assertLessEqual(rounding["resident_bytes"], SIGMAS * 0.027 * LIVE + OWN_OF_HOSTS)
+        if "rounding" in rows:
+            self.assertRegex(rounding["name"], r"classes: .* to ")
+        else:
+            self.assertIn("its interval is", found["notes"][0])
+        free = rows["free_in_pages"]["resident_bytes"] + rows["sampled_free"]["resident_bytes"]
+        self.assert_near(free, HEAP["free_in_pages"], 3 * MIB)
+        self.assertGreater(rows["recording"]["resident_bytes"], 0)
+
+    def test_every_block_is_sampled(self):
+        """Then live blocks lie in Allomon's own range, whose classes are others."""
+        found, rows = self.explain(
+            self.start(LD_PRELOAD=LIBRARY, ALLOMON_RECORD=self.path("rec"), ALLOMON_RATE="1")
+        )
+        self.check_mapped(rows)
+        self.assertEqual(found["notes"], [])
+        self.assert_near(rows["live"]["resident_bytes"], 10000 * 1000 + 24 * MIB, OWN_OF_HOSTS)
+        self.assert_near(rows["sampled_free"]["resident_bytes"], 30000 * 1024, 30000 * 1024 / 10)
+        self.assertEqual(rows["rounding"]["name"], "rounding up to size classes")
+
+    def test_guarded_blocks(self):
+        _, rows = self.check_preloaded(ALLOMON_PROFILE="no", ALLOMON_GUARD="1/100")
+        self.assertGreater(rows["guard"]["resident_bytes"], 4096)
+
+    def test_text(self):
+        host = self.start(LD_PRELOAD=LIBRARY, ALLOMON_PROFILE="no")
+        done = self.run_plain([ALLOMON, "explain", str(host.pid), "--width=100"])
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        lines = done.stdout.splitlines()
+        self.assertRegex(lines[0], r"^explain_host \(pid \d+, 4 threads\): [0-9.]+ MiB resident")
+        self.assertLessEqual(max(map(len, lines[2:])), 100)
+        self.assertTrue(any("in all" in line for line in lines))
+        self.assertRegex(lines[-1], r"^Not resident: 40\.\d MiB of live blocks")
+
+    def test_who_may_not_read_it(self):
+        """Someone without the rights of a debugger sees nothing, and is told what to do."""
+        if os.geteuid() != 0:
+            self.skipTest("NOT TESTED: only root may give up capabilities that the host keeps")
+        host = self.start()
+        drop = ["setpriv", "--bounding-set=-all", "--inh-caps=-all"]
+        done = self.run_plain([*drop, ALLOMON, "explain", str(host.pid)])
+        self.assertEqual((done.returncode, done.stdout), (2, ""))
+        self.assertIn("cannot be read (Permission denied)", done.stderr)
+        self.assertIn("as root", done.stderr)
+
+    def test_bad_input(self):
+        for words, line in (
+            (["0"], '"0" is not the id of a process'),
+            (["x"], '"x" is not the id of a process'),
+            (["1", "2"], 'one process at a time: "2"'),
+            ([], "name a process by its id"),
+            (["999999999"], "there is no process 999999999"),
+            (["1", "--format=xml"], '--format: "xml" is not text or json'),
+        ):
+            done = self.run_plain([ALLOMON, "explain", *words])
+            self.assertEqual((done.returncode, done.stdout), (2, ""), words)
+            self.assertIn(line, done.stderr)
+            self.assertEqual(done.stderr.count("\n"), 1)
+
+
+if __name__ == "__main__":
+    sys.exit(unittest.main(verbosity=2))

@@ -1,0 +1,140 @@
+#include "tools/explain/explanation.h"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "absl/status/status.h"
+#include "tools/explain/heap_blocks.h"
+#include "tools/explain/mappings.h"
+#include "tools/explain/process.h"
+#include "tools/explain/recorded.h"
+#include "tools/text/amounts.h"
+
+namespace allomon::explain {
+namespace {
+
+std::string Bytes(uint64_t bytes) {
+  return report::Amount(ProfileKind::kAlloc, static_cast<MlmonInt>(bytes));
+}
+
+double Moved(const Totals& before, const Totals& after) {
+  const auto from = static_cast<double>(before.resident_bytes);
+  return from == 0 ? 0 : std::abs(static_cast<double>(after.resident_bytes) - from) / from;
+}
+
+// Kernels before 4.14 have no smaps_rollup.
+absl::StatusOr<Totals> ReadTotals(const Process& process) {
+  auto text = process.Rollup();
+  if (!text.ok()) text = process.Smaps();
+  if (!text.ok()) return text.status();
+  return SumOf(ParseMappings(*text));
+}
+
+// The file of the recording, as this process finds it; "" without one.
+std::string RecordingOf(const Process& process, const std::vector<Mapping>& mappings,
+                        const std::vector<Area>& areas) {
+  for (const Area& area : areas) {
+    if (area.use != Use::kRecording) continue;
+    for (const Mapping& mapping : mappings) {
+      const bool is_its = mapping.begin == area.begin && mapping.name[0] == '/';
+      if (is_its) return process.PathOf(mapping.name);
+    }
+  }
+  return "";
+}
+
+// Rounding is the part of live blocks that was not asked for.
+void SplitLiveByRecording(const AskedFor& asked, Account* account) {
+  double given_bytes = 0;
+  for (const Row& row : account->rows) {
+    if (row.id != "live" && row.id != "large") continue;
+    given_bytes += static_cast<double>(row.resident_bytes + row.untouched_bytes);
+  }
+  std::string name = "rounding up to size classes";
+  if (asked.interval.low != asked.interval.high) {
+    const auto bytes = [given_bytes](double of_asked) {
+      return Bytes(static_cast<uint64_t>(std::max(0.0, given_bytes - of_asked)));
+    };
+    name += ": " + bytes(asked.interval.high) + " to " + bytes(asked.interval.low);
+  }
+  if (given_bytes > asked.bytes) {
+    SplitLive(given_bytes - asked.bytes, name, account);
+  } else {
+    account->notes.push_back("less was allocated than the recording estimates; its interval is " +
+                             Bytes(static_cast<uint64_t>(asked.interval.low)) + " to " +
+                             Bytes(static_cast<uint64_t>(asked.interval.high)));
+  }
+}
+
+absl::StatusOr<std::vector<Mapping>> ReadMappings(const Process& process) {
+  const std::string number = std::to_string(process.pid());
+  if (process.name().empty()) return absl::NotFoundError("there is no process " + number);
+  const auto smaps = process.Smaps();
+  if (smaps.ok() && smaps->empty()) {
+    return absl::FailedPreconditionError("process " + number +
+                                         " has no memory: it is the kernel's, or has ended");
+  }
+  if (smaps.ok() && process.page_table().error() == 0) return ParseMappings(*smaps);
+  const std::string why = smaps.ok() ? "the page table of process " + number + " cannot be read"
+                                     : std::string(smaps.status().message());
+  return absl::PermissionDeniedError(why + "; ask as the process's user, or as root");
+}
+
+// Each fact that is not known becomes a note.
+Facts ReadFacts(const Process& process, const std::vector<Mapping>& mappings, std::string* backend,
+                std::vector<std::string>* notes) {
+  Facts facts;
+  facts.stack_pointers = process.StackPointers();
+  facts.resident_bytes = [&process](uint64_t begin, uint64_t end) {
+    return process.ResidentBytes(begin, end);
+  };
+  auto blocks = FindHeapBlocks(process, mappings);
+  if (!blocks.ok()) {
+    notes->emplace_back(blocks.status().message());
+    return facts;
+  }
+  *backend = blocks->backend;
+  facts.areas = std::move(blocks->areas);
+  if (!blocks->not_known.empty()) notes->push_back(blocks->not_known);
+  return facts;
+}
+
+absl::StatusOr<Explanation> ExplainOnce(uint32_t pid) {
+  const Process process(pid);
+  const auto before = ReadTotals(process);
+  const auto mappings = ReadMappings(process);
+  if (!mappings.ok()) return mappings.status();
+  if (!before.ok()) return before.status();
+  Explanation found{process.name(), pid, process.threads(), "", {}, {}, 0};
+  std::vector<std::string> notes;
+  const Facts facts = ReadFacts(process, *mappings, &found.backend, &notes);
+  found.account = MakeAccount(*mappings, facts);
+  found.account.notes = std::move(notes);
+  const std::string recording = RecordingOf(process, *mappings, facts.areas);
+  if (!recording.empty()) {
+    const auto asked = ReadAskedFor(recording, pid, process.StartUnixNanos());
+    if (asked.ok()) SplitLiveByRecording(*asked, &found.account);
+    if (!asked.ok()) found.account.notes.emplace_back(asked.status().message());
+  }
+  const auto after = ReadTotals(process);
+  if (!after.ok()) {
+    return absl::NotFoundError("process " + std::to_string(pid) + " has ended meanwhile");
+  }
+  found.kernels = *after;
+  found.moved = std::max(Moved(*before, *after), Moved(found.account.totals, *after));
+  return found;
+}
+
+}  // namespace
+
+absl::StatusOr<Explanation> Explain(uint32_t pid) {
+  auto best = ExplainOnce(pid);
+  for (int again = 0; best.ok() && best->moved > kMostMoved && again < 2; ++again) {
+    auto next = ExplainOnce(pid);
+    if (next.ok() && next->moved < best->moved) best = std::move(next);
+  }
+  return best;
+}
+
+}  // namespace allomon::explain

@@ -1,0 +1,51 @@
+// The memory of a process that Allomon knows: its heap, page by page of the backend, the sampled
+// blocks, and what Allomon has mapped for itself.  Found and read as formats/process_map.h
+// describes, from outside of the process.
+#ifndef ALLOMON_TOOLS_EXPLAIN_HEAP_BLOCKS_H_
+#define ALLOMON_TOOLS_EXPLAIN_HEAP_BLOCKS_H_
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "tools/explain/mappings.h"
+#include "tools/explain/process.h"
+
+namespace allomon::explain {
+
+// What some addresses are used for.
+enum class Use {
+  kBlocks,         // blocks of one size, live and free ones
+  kFreePages,      // the backend keeps them for later blocks
+  kBackend,        // the backend's own
+  kLargeBlock,     // a live block that is a mapping of its own
+  kSampledBlocks,  // of all sizes, live and free ones
+  kTables,
+  kRecording,
+  kGuard,
+  kManaged,
+};
+
+struct Area {
+  uint64_t begin = 0;
+  uint64_t end = 0;
+  Use use = Use::kBlocks;
+  uint64_t live_bytes = 0;    // of blocks, each as large as its size class
+  uint64_t listed_bytes = 0;  // of blocks that are live or in a free list: their memory was written
+  uint64_t live_blocks = 0;
+};
+
+struct HeapBlocks {
+  std::string backend;      // "mimalloc 2.0.9"
+  std::vector<Area> areas;  // in the order of their addresses, without overlap
+  std::string not_known;    // why blocks of the heap are not counted; "": they are
+};
+
+// Fails if the process has no Allomon, or if its memory may not be read; the line says which.
+absl::StatusOr<HeapBlocks> FindHeapBlocks(const Process& process,
+                                          const std::vector<Mapping>& mappings);
+
+}  // namespace allomon::explain
+
+#endif  // ALLOMON_TOOLS_EXPLAIN_HEAP_BLOCKS_H_

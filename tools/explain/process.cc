@@ -1,0 +1,153 @@
+#include "tools/explain/process.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <memory>
+#include <utility>
+
+#include "absl/status/status.h"
+
+namespace allomon::explain {
+namespace {
+
+absl::Status Failure(const std::string& path, int error) {
+  return absl::InternalError(path + " cannot be read (" + strerror(error) + ")");
+}
+
+std::vector<std::string> NamesIn(const std::string& folder) {
+  std::vector<std::string> names;
+  const std::unique_ptr<DIR, int (*)(DIR*)> open(opendir(folder.c_str()), closedir);
+  while (const dirent* const entry = open ? readdir(open.get()) : nullptr) {
+    if (entry->d_name[0] != '.') names.emplace_back(entry->d_name);
+  }
+  return names;
+}
+
+}  // namespace
+
+ProcessFile::ProcessFile(const std::string& path)
+    : fd_(open(path.c_str(), O_RDONLY | O_CLOEXEC)), error_(fd_ < 0 ? errno : 0), path_(path) {}
+
+ProcessFile::ProcessFile(ProcessFile&& other) noexcept
+    : fd_(std::exchange(other.fd_, -1)), error_(other.error_), path_(std::move(other.path_)) {}
+
+ProcessFile::~ProcessFile() {
+  if (fd_ >= 0) close(fd_);
+}
+
+bool ProcessFile::ReadAt(uint64_t offset, void* to, size_t size_bytes) const {
+  if (fd_ < 0 || offset > INT64_MAX) return false;
+  char* at = static_cast<char*>(to);
+  while (size_bytes != 0) {
+    const ssize_t done = pread(fd_, at, size_bytes, static_cast<off_t>(offset));
+    if (done < 0 && errno == EINTR) continue;
+    if (done <= 0) return false;
+    at += done;
+    offset += static_cast<uint64_t>(done);
+    size_bytes -= static_cast<size_t>(done);
+  }
+  return true;
+}
+
+absl::StatusOr<std::string> ProcessFile::ReadAll() const {
+  if (fd_ < 0) return Failure(path_, error_);
+  std::string text;
+  constexpr size_t kStepBytes = size_t{256} << 10;
+  for (;;) {
+    const size_t before = text.size();
+    if (before > kMostBytes) return Failure(path_, EFBIG);
+    text.resize(before + kStepBytes);
+    const ssize_t done = read(fd_, text.data() + before, kStepBytes);
+    text.resize(before + static_cast<size_t>(done > 0 ? done : 0));
+    if (done < 0 && errno == EINTR) continue;
+    if (done < 0) return Failure(path_, errno);
+    if (done == 0) return text;
+  }
+}
+
+Process::Process(uint32_t pid)
+    : pid_(pid),
+      folder_("/proc/" + std::to_string(pid)),
+      page_bytes_(static_cast<uint64_t>(sysconf(_SC_PAGESIZE))),
+      memory_(folder_ + "/mem"),
+      page_table_(folder_ + "/pagemap") {
+  const auto name = ProcessFile(folder_ + "/comm").ReadAll();
+  if (name.ok()) name_ = name->substr(0, name->find('\n'));
+}
+
+absl::StatusOr<std::string> Process::Smaps() const {
+  return ProcessFile(folder_ + "/smaps").ReadAll();
+}
+
+absl::StatusOr<std::string> Process::Rollup() const {
+  return ProcessFile(folder_ + "/smaps_rollup").ReadAll();
+}
+
+// "7 0x0 0x1 ... 0x6 STACK_POINTER PROGRAM_COUNTER", "-1 STACK_POINTER ...", or "running".
+std::vector<uint64_t> Process::StackPointers() const {
+  std::vector<uint64_t> found;
+  for (const std::string& thread : NamesIn(folder_ + "/task")) {
+    const auto text = ProcessFile(folder_ + "/task/" + thread + "/syscall").ReadAll();
+    if (!text.ok()) continue;
+    const size_t last = text->rfind(' ');
+    const size_t before =
+        last == std::string::npos || last == 0 ? last : text->rfind(' ', last - 1);
+    if (before == std::string::npos) continue;
+    const uint64_t pointer = strtoull(text->c_str() + before, nullptr, 16);
+    if (pointer != 0) found.push_back(pointer);
+  }
+  return found;
+}
+
+// Field 22 of /proc/PID/stat (proc(5)), in ticks since the machine's start.  The name, which is
+// field 2, may contain blanks and parentheses.
+int64_t Process::StartUnixNanos() const {
+  const auto text = ProcessFile(folder_ + "/stat").ReadAll();
+  size_t at = text.ok() ? text->rfind(')') : std::string::npos;
+  constexpr int kFieldsAfterName = 20;
+  for (int field = 0; field < kFieldsAfterName && at != std::string::npos; ++field) {
+    at = text->find(' ', at + 1);
+  }
+  if (at == std::string::npos) return 0;
+  constexpr int64_t kNanosPerSecond = 1'000'000'000;
+  const int64_t ticks = strtoll(text->c_str() + at, nullptr, 10);
+  const auto nanos_of = [](clockid_t clock) {
+    timespec now = {};
+    clock_gettime(clock, &now);
+    return now.tv_sec * kNanosPerSecond + now.tv_nsec;
+  };
+  const int64_t since_boot = ticks * (kNanosPerSecond / sysconf(_SC_CLK_TCK));
+  return nanos_of(CLOCK_REALTIME) - nanos_of(CLOCK_BOOTTIME) + since_boot;
+}
+
+size_t Process::threads() const { return NamesIn(folder_ + "/task").size(); }
+
+// /proc/PID/pagemap (proc(5)): bit 63 of a page's entry is set if it is present.
+bool Process::IsResident(uint64_t page) const {
+  if (page - window_begin_ >= window_.size()) {
+    window_begin_ = page / kWindowPages * kWindowPages;
+    window_.assign(kWindowPages, 0);
+    if (!page_table_.ReadAt(window_begin_ * 8, window_.data(), kWindowPages * 8)) {
+      // The end of the address space.
+      window_.assign(kWindowPages, 0);
+    }
+  }
+  return (window_[page - window_begin_] >> 63) != 0;
+}
+
+uint64_t Process::ResidentBytes(uint64_t begin, uint64_t end) const {
+  uint64_t pages = 0;
+  for (uint64_t page = begin / page_bytes_; page < end / page_bytes_; ++page) {
+    pages += IsResident(page) ? 1 : 0;
+  }
+  return pages * page_bytes_;
+}
+
+}  // namespace allomon::explain

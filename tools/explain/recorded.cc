@@ -1,0 +1,38 @@
+#include "tools/explain/recorded.h"
+
+#include "absl/status/status.h"
+#include "tools/load/load.h"
+
+namespace allomon::explain {
+namespace {
+
+// Between execve(2) and the library's start lies the loading of libraries.
+constexpr int64_t kMostLateNanos = 2'000'000'000;
+
+absl::Status NotKnown(const std::string& why) {
+  return absl::FailedPreconditionError(
+      "how much of the live blocks was asked for is not known: the recording " + why);
+}
+
+}  // namespace
+
+absl::StatusOr<AskedFor> ReadAskedFor(const std::string& path, uint32_t pid,
+                                      int64_t process_start_unix_nanos) {
+  load::LoadOptions options;
+  options.names = false;
+  const auto profile = load::LoadHeapProfile(path, options);
+  if (!profile.ok()) return NotKnown("cannot be read");
+  if (profile->is_sum || profile->pid != pid) return NotKnown("is of several processes");
+  if (profile->start_unix_nanos - process_start_unix_nanos > kMostLateNanos) {
+    return NotKnown("began later than the process");
+  }
+  if (profile->missing.samples != 0) return NotKnown("has lost samples");
+  const heap::Sampling sampling = heap::SamplingOf(*profile, heap::Metric::kLive);
+  heap::Estimate live;
+  for (const heap::Sample& sample : profile->samples) {
+    live.Add(heap::EstimateOf(sample[heap::Metric::kLive], sample, sampling));
+  }
+  return AskedFor{live.amount.bytes, heap::BytesInterval(live)};
+}
+
+}  // namespace allomon::explain
