@@ -26,6 +26,7 @@ def malloc_over(name, backend):
             "//allocator:writing_reserve",
             "//tracker:heap_client",
             "//tracker/base",
+            "//tracker/formats:process_map",
         ],
     )
     cc_library(

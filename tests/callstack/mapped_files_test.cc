@@ -138,7 +138,8 @@ TEST(MappedFiles, LongPathsAreReadToTheirEnds) {
 TEST(MappedFiles, PathThatIsNotReadWholeIsNone) {
   char path[4096];
   std::string folder;
-  while (folder.size() < 800) folder += "/" + std::string(199, 'a');
+  // The test's own folder, which comes before, may have 500 bytes.
+  while (folder.size() < 200) folder += "/" + std::string(99, 'a');
   EXPECT_TRUE(PathOfMapping(Copy(folder).address(), path, sizeof(path)));
   while (folder.size() < 1200) folder += "/" + std::string(199, 'a');
   EXPECT_FALSE(PathOfMapping(Copy(folder).address(), path, sizeof(path)));

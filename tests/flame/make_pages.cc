@@ -11,6 +11,7 @@
 #include "tools/flame/flame.h"
 #include "tools/flame/page_data.h"
 #include "tools/heap/interval.h"
+#include "tools/heap/metric_names.h"
 #include "tracker/formats/write_file.h"
 
 namespace allomon::flame {
@@ -77,7 +78,7 @@ const MadePage kPages[] = {
 void AddLine(heap::Metric metric, const std::string& function, const heap::Estimate& sum,
              std::string* text) {
   const heap::Interval interval = heap::BytesInterval(sum);
-  *text += std::string(NameOf(metric)) + "\t" + function;
+  *text += std::string(heap::MetricName(metric)) + "\t" + function;
   for (double value : {sum.amount.bytes, interval.low, interval.high}) {
     *text += "\t" + std::to_string(value);
   }

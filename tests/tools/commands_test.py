@@ -20,6 +20,7 @@ COMMANDS = {
     "allomon ctl": ["tools/allomon/allomon", "ctl"],
     "allomon top": ["tools/allomon/allomon", "top"],
     "allomon save": ["tools/allomon/allomon", "save"],
+    "allomon explain": ["tools/allomon/allomon", "explain"],
     "allomon serve": ["tools/allomon/allomon", "serve"],
     "allomon heap": ["tools/allomon/allomon", "heap"],
     "allomon gate": ["tools/allomon/allomon", "gate"],
