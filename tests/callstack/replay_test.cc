@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <cstring>
+#include <memory>
 #include <thread>
 #include <vector>
 
@@ -165,14 +166,16 @@ constexpr uint64_t kSeeds = 6;
 
 TEST(Replay, SeesEachWordThatChanges) {
   Tally tally;
-  Checker checker = {};
-  checker.tally = &tally;
+  // Not on the stack.  A changed word may lead a walk through any of the stack's words, and the two
+  // captures that are compared write the checker's.
+  const auto checker = std::make_unique<Checker>();
+  checker->tally = &tally;
   // Runs under a stack deep enough for the copies.
   for (uint64_t seed = 1; seed <= kSeeds; ++seed) {
     Recursion recursion = {};
     recursion.dice.state = seed;
     recursion.visit = ChangeWordsHere;
-    recursion.argument = &checker;
+    recursion.argument = checker.get();
     recursion.max_depth = 24;
     recursion.calls_left = 150;
     testing::Recurse(&recursion);
