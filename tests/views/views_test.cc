@@ -162,6 +162,16 @@ TEST(ViewsTest, WrappersAreChargedToTheirCallers) {
   EXPECT_THAT(FirstRow(Shown(made.profile, {"--wrappers"}), "function"), StartsWith("malloc"));
 }
 
+// clang's -g1 has no classes around the names of inlined functions.
+TEST(ViewsTest, FunctionsOfTheCxxLibraryAreChargedToTheirCallers) {
+  HandMade made;
+  made.Add({"allocate@/usr/include/c++/12/bits/new_allocator.h:137",
+            "reserve@/usr/lib/llvm/include/c++/v1/vector:90", "Fill@fill.cc:3"},
+           64, 1000, 1000);
+  EXPECT_THAT(FirstRow(Shown(made.profile, {}), "function"), StartsWith("Fill"));
+  EXPECT_THAT(FirstRow(Shown(made.profile, {"--wrappers"}), "function"), StartsWith("allocate"));
+}
+
 TEST(ViewsTest, AStackOfWrappersAloneIsChargedToTheInnermost) {
   HandMade made;
   made.Add({"malloc", "operator new(unsigned long)"}, 1e6, 10, 10);

@@ -19,6 +19,9 @@ constexpr char kAllocators[] =
     "__libc_calloc,__libc_realloc,je_*,prof_backtrace_impl,tc_*alloc*,tc_new*,tcmalloc::*,mi_*,"
     "do_malloc*,<known>";
 
+// The folder of the C++ library's headers: "/usr/include/c++/12/bits/new_allocator.h".
+constexpr char kLibraryFolder[] = "/include/c++/";
+
 std::string Hex(uint64_t value) {
   char text[24];
   snprintf(text, sizeof text, "0x%" PRIx64, value);
@@ -152,8 +155,11 @@ class Builder {
 
   bool IsWrapper(uint32_t frame) {
     const uint32_t name = stacks_.frames[frame].name;
-    return is_wrapper_.Of(name,
-                          [this, name] { return wrappers_.Contain(stacks_.names[name].text); });
+    return is_wrapper_.Of(name, [this, name] {
+      const Name& asked = stacks_.names[name];
+      return wrappers_.Contain(asked.text) ||
+             (!selection_.wrappers && asked.file.find(kLibraryFolder) != std::string::npos);
+    });
   }
 
   void AddFrame(uint32_t frame, uint64_t begin) {
@@ -184,7 +190,7 @@ class Builder {
 
   void Add(uint32_t sample) {
     if (!IsSelected(profile_.samples[sample], selection_.labels)) return;
-    Stack stack = {sample, stacks_.cells.size(), 0};
+    Stack stack = {sample, stacks_.cells.size(), 0, stacks_.cells.size()};
     uint64_t interpreted = UINT64_MAX;
     for (const uint32_t location : profile_.samples[sample].stack) {
       if (!HasRoom(stack.begin)) break;

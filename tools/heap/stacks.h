@@ -32,6 +32,8 @@ struct Stack {
   uint32_t sample = 0;  // index in HeapProfile::samples
   uint64_t begin = 0;   // index in Stacks::cells; innermost first
   uint64_t end = 0;     // larger than `begin`
+  // Cells from here to `begin` are functions that only pass memory on.
+  uint64_t innermost = 0;
 };
 
 struct Stacks {
@@ -50,8 +52,9 @@ struct Stacks {
 // Returns stacks that begin with the frame to which their blocks are charged.  That is the
 // innermost interpreted function, because its callees belong to the interpreter.  A stack without
 // such a function begins with the innermost function that is not a wrapper
-// (tracker/names/wrappers.h), or with the innermost one if all are wrappers.  Indices that are out
-// of range in the profile count as unknown frames.
+// (tracker/names/wrappers.h), or with the innermost one if all are wrappers.  Functions in a header
+// of the C++ library are wrappers, too: clang's -g1 has their names without "std::".  Indices that
+// are out of range in the profile count as unknown frames.
 Stacks StacksOf(const HeapProfile& profile, const Selection& selection);
 
 }  // namespace allomon::heap
