@@ -116,11 +116,12 @@ TEST(LabelsTest, WhatIsWrongIsOneLine) {
   EXPECT_EQ(Failure(none.profile, {"--by=label:user"}),
             "no block has labels: programs set them by allomon/labels.h");
   EXPECT_THAT(Failure(Tenants().profile, {"--by=label:tenant", "--view=sizes"}),
-              HasSubstr("--by=label:KEY goes with"));
+              HasSubstr("--by goes with"));
   const auto refused = [](const std::string& arg) {
     return std::string(ParseOptions({arg, "x"}, Command::kReport).status().message());
   };
-  EXPECT_EQ(refused("--by=tenant"), "--by: \"tenant\" is not label:KEY, such as label:tenant");
+  EXPECT_EQ(refused("--by=tenant"),
+            "--by: \"tenant\" is not label:KEY, such as label:tenant, or type");
   EXPECT_THAT(refused("--by=label:"), HasSubstr("is not label:KEY"));
   EXPECT_THAT(refused("--focus-label==acme"), HasSubstr("is not KEY=VALUE"));
 }

@@ -120,6 +120,8 @@ TEST(ViewsFuzzTest, AnyProfileIsShown) {
                                       {"--view=callers"},
                                       {"--view=lines"},
                                       {"--view=sizes"},
+                                      {"--view=types"},
+                                      {"--by=type"},
                                       {"--view=threads"},
                                       {"--view=lifetimes"},
                                       {"--timeline"},

@@ -4,6 +4,7 @@
 
 #include "tools/export/export_options.h"
 #include "tools/export/metric_names.h"
+#include "tools/heap/block_type.h"
 #include "tools/heap/labels.h"
 #include "tools/heap/metric_names.h"
 #include "tools/load/load.h"
@@ -44,6 +45,7 @@ absl::StatusOr<HeapProfile> Load(const ExportOptions& options) {
 }
 
 absl::Status Choose(const ExportOptions& options, HeapProfile* profile) {
+  heap::AddComputedLabel(options.by_label, profile);
   const std::string why_not = heap::ApplyLabels(options.labels, options.by_label, profile);
   return why_not.empty() ? absl::OkStatus() : Bad(Named(options) + ": " + why_not);
 }

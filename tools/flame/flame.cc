@@ -10,6 +10,7 @@
 #include "tools/flame/options.h"
 #include "tools/flame/page.h"
 #include "tools/flame/page_data.h"
+#include "tools/heap/block_type.h"
 #include "tools/heap/labels.h"
 #include "tools/heap/metric_names.h"
 #include "tools/heap/program_name.h"
@@ -48,6 +49,7 @@ absl::StatusOr<heap::HeapProfile> LoadChosen(const std::string& file, const Opti
                                              const Loader& load) {
   auto profile = load(file, options.debug_dir);
   if (!profile.ok()) return profile;
+  heap::AddComputedLabel(options.by_label, &*profile);
   const std::string why_not = heap::ApplyLabels(options.labels, options.by_label, &*profile);
   if (!why_not.empty()) return absl::InvalidArgumentError(file + ": " + why_not);
   return profile;

@@ -56,8 +56,8 @@ const options::Command<Options>& FlameCommand() {
          {"-o, --output", "FILE", "allomon.html", "the page; replaced if it exists.",
           &Options::out},
          load::DebugDirOption(&Options::debug_dir)}},
-       {"", load::LabelOptions("the outermost frames are the values of a label", &Options::by_label,
-                               LabelsOf)}},
+       {"", load::LabelOptions("the outermost frames are the values of a label, or C++ types",
+                               &Options::by_label, LabelsOf)}},
       AddFile, Check);
   return command;
 }

@@ -66,6 +66,7 @@ bool ParseLabelMatch(std::string_view text, LabelMatch* match) {
 
 std::optional<std::string> KeyOfBy(std::string_view text) {
   constexpr std::string_view kLabel = "label:";
+  if (text == "type") return kTypeKey;
   if (text.substr(0, kLabel.size()) != kLabel || text == kLabel) return std::nullopt;
   return std::string(text.substr(kLabel.size()));
 }
@@ -95,6 +96,7 @@ bool HasLabel(const HeapProfile& profile, std::string_view key) {
 }
 
 std::string NoSuchLabel(const HeapProfile& profile, const std::string& key) {
+  if (key == kTypeKey) return "no block's type is known: build with g++ -g1 or clang -g";
   std::set<std::string> keys;
   for (const Sample& sample : profile.samples) {
     for (const Label& label : sample.labels) keys.insert(label.key);

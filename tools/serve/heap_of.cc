@@ -3,6 +3,7 @@
 #include <optional>
 #include <utility>
 
+#include "tools/heap/block_type.h"
 #include "tools/heap/join.h"
 #include "tools/heap/program_name.h"
 #include "tools/load/recording/recording_profile.h"
@@ -35,7 +36,7 @@ absl::Status AddLabel(const char* name, const std::string& value,
 
 absl::Status SetBy(const std::string& value, Choice* choice) {
   const auto key = heap::KeyOfBy(value);
-  if (!key) return absl::InvalidArgumentError("by: give label:KEY, such as label:tenant");
+  if (!key) return absl::InvalidArgumentError("by: give label:KEY, such as label:tenant, or type");
   choice->by_label = *key;
   return absl::OkStatus();
 }
@@ -92,6 +93,7 @@ class Sum {
 };
 
 absl::StatusOr<HeapProfile> WithLabels(HeapProfile profile, const Choice& choice) {
+  heap::AddComputedLabel(choice.by_label, &profile);
   const std::string why_not = heap::ApplyLabels(choice.labels, choice.by_label, &profile);
   if (!why_not.empty()) return absl::NotFoundError(why_not);
   return profile;

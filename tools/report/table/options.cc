@@ -30,10 +30,10 @@ constexpr Choice<Measure> kMeasures[] = {Bytes(heap::Metric::kAllocated),
                                          {"blocks", {heap::Metric::kAllocated, true}},
                                          Bytes(heap::Metric::kPromoted),
                                          Bytes(heap::Metric::kDiedYoung)};
-constexpr Choice<View> kViews[] = {{"functions", View::kFunctions}, {"tree", View::kTree},
-                                   {"callers", View::kCallers},     {"lines", View::kLines},
-                                   {"sizes", View::kSizes},         {"threads", View::kThreads},
-                                   {"lifetimes", View::kLifetimes}, {"ages", View::kAges}};
+constexpr Choice<View> kViews[] = {
+    {"functions", View::kFunctions}, {"tree", View::kTree},           {"callers", View::kCallers},
+    {"lines", View::kLines},         {"sizes", View::kSizes},         {"types", View::kTypes},
+    {"threads", View::kThreads},     {"lifetimes", View::kLifetimes}, {"ages", View::kAges}};
 constexpr Choice<View> kComparedViews[] = {{"functions", View::kFunctions},
                                            {"tree", View::kTree},
                                            {"callers", View::kCallers},
@@ -138,7 +138,8 @@ List Selections() {
                }},
               {"--wrappers", "amounts stay with functions that only pass memory on", SetWrappers}} +
          load::LabelOptions(
-             "a row for each value of a label; with --leaks, which of them grew; with --view=tree, "
+             "a row for each value of a label, or for each C++ type; with --leaks, which of them "
+             "grew; with --view=tree, "
              "callers, functions or lines, the value is the outermost frame",
              &Options::by_label, LabelsOf);
 }

@@ -21,6 +21,7 @@ enum class View {
   kCallers,
   kLines,
   kSizes,
+  kTypes,
   kThreads,
   kLifetimes,
   kAges,

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstdio>
 
+#include "tools/heap/block_type.h"
 #include "tools/heap/labels.h"
 #include "tools/heap/metric_names.h"
 #include "tools/heap/missing.h"
@@ -276,13 +277,12 @@ absl::StatusOr<Measure> CommonMeasure(const HeapProfile& before, const HeapProfi
 }
 
 // Adds the label's value as the outermost frame.  If no view is chosen, it becomes the only frame.
-HeapProfile WithLabelFrames(HeapProfile profile, const Options& options) {
+void AddLabelFrames(const Options& options, HeapProfile* profile) {
   if (options.view.has_value()) {
-    heap::AddLabelFrames(options.by_label, &profile);
+    heap::AddLabelFrames(options.by_label, profile);
   } else {
-    heap::ReplaceByLabelFrames(options.by_label, &profile);
+    heap::ReplaceByLabelFrames(options.by_label, profile);
   }
-  return profile;
 }
 
 bool IsCompared(View view) {
@@ -302,12 +302,17 @@ absl::StatusOr<Difference> DifferenceOf(const HeapProfile& before, const HeapPro
   if (options.by_label.empty()) {
     return DiffView(before, after, options, space, *measure).Make();
   }
-  if (!heap::HasLabel(before, options.by_label) && !heap::HasLabel(after, options.by_label)) {
+  HeapProfile labelled_before = before;
+  HeapProfile labelled_after = after;
+  heap::AddComputedLabel(options.by_label, &labelled_before);
+  heap::AddComputedLabel(options.by_label, &labelled_after);
+  if (!heap::HasLabel(labelled_before, options.by_label) &&
+      !heap::HasLabel(labelled_after, options.by_label)) {
     return Bad(options.files[1] + ": " + heap::NoSuchLabel(after, options.by_label));
   }
-  return DiffView(WithLabelFrames(before, options), WithLabelFrames(after, options), options, space,
-                  *measure)
-      .Make();
+  AddLabelFrames(options, &labelled_before);
+  AddLabelFrames(options, &labelled_after);
+  return DiffView(labelled_before, labelled_after, options, space, *measure).Make();
 }
 
 }  // namespace allomon::views

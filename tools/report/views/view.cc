@@ -2,6 +2,7 @@
 
 #include <string>
 
+#include "tools/heap/block_type.h"
 #include "tools/heap/labels.h"
 #include "tools/heap/metric_names.h"
 #include "tools/report/table/headline.h"
@@ -16,6 +17,7 @@
 #include "tools/report/views/threads_view.h"
 #include "tools/report/views/timeline_view.h"
 #include "tools/report/views/tree_view.h"
+#include "tools/report/views/types_view.h"
 
 namespace allomon::views {
 namespace {
@@ -36,6 +38,9 @@ absl::Status AddView(View view, const Scene& scene, int columns, Report* report)
       break;
     case View::kSizes:
       return AddSizes(scene, report);
+    case View::kTypes:
+      AddTypes(scene, report);
+      break;
     case View::kThreads:
       return AddThreads(scene, report);
     case View::kLifetimes:
@@ -78,7 +83,7 @@ bool HasFrames(View view) {
 absl::Status CheckByLabel(const heap::HeapProfile& profile, const Options& options, View view) {
   if (!HasFrames(view) && view != View::kLabels && view != View::kLeaks) {
     return absl::InvalidArgumentError(
-        "--by=label:KEY goes with --leaks and --view=functions, tree, callers or lines");
+        "--by goes with --leaks and --view=functions, tree, callers or lines");
   }
   if (heap::HasLabel(profile, options.by_label)) return absl::OkStatus();
   return absl::InvalidArgumentError(heap::NoSuchLabel(profile, options.by_label));
@@ -108,12 +113,12 @@ absl::StatusOr<Report> ReportOf(const heap::HeapProfile& profile, const Options&
     return ViewOf(profile, options, options.view.value_or(View::kFunctions), space);
   }
   const View view = options.view.value_or(View::kLabels);
-  const absl::Status status = CheckByLabel(profile, options, view);
+  heap::HeapProfile labelled = profile;
+  heap::AddComputedLabel(options.by_label, &labelled);
+  const absl::Status status = CheckByLabel(labelled, options, view);
   if (!status.ok()) return status;
-  if (!HasFrames(view)) return ViewOf(profile, options, view, space);
-  heap::HeapProfile with_values = profile;
-  heap::AddLabelFrames(options.by_label, &with_values);
-  return ViewOf(with_values, options, view, space);
+  if (HasFrames(view)) heap::AddLabelFrames(options.by_label, &labelled);
+  return ViewOf(labelled, options, view, space);
 }
 
 }  // namespace allomon::views

@@ -1,0 +1,50 @@
+// The C++ type of a block, as far as the names on its call stack tell it.
+//
+// The functions between malloc and the caller that is charged are those of allocators and
+// containers: "std::__new_allocator<Order>::allocate", "std::make_unique<Order>".  Debug
+// information of -g1 has the names of inlined ones.  Without it the linker's table names those
+// that were not inlined.  A plain `new Order` leaves no name: its type is not known.
+#ifndef ALLOMON_TOOLS_HEAP_BLOCK_TYPE_H_
+#define ALLOMON_TOOLS_HEAP_BLOCK_TYPE_H_
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "tools/heap/stacks.h"
+
+namespace allomon::heap {
+
+struct BlockType {
+  std::string type;    // of an element: "Order", "std::pair<Key const, Order>"; empty: not known
+  std::string holder;  // "std::vector<Order>", "std::make_unique", "operator new of Order"; empty:
+                       // not known
+  // True if only the linker's table knew the function.  Code of another container may have been
+  // inlined into it, and may have asked for the memory.
+  bool by_symbol = false;
+};
+
+// Reads types out of the names of `stacks`, which must outlive it.  Reads each name once.  Not
+// thread safe.
+class BlockTypes {
+ public:
+  explicit BlockTypes(const Stacks& stacks) : stacks_(stacks), clues_(stacks.names.size()) {}
+
+  BlockType Of(const Stack& stack);
+
+ private:
+  const BlockType& ClueOf(uint32_t name);
+
+  const Stacks& stacks_;
+  std::vector<std::optional<BlockType>> clues_;  // by name
+};
+
+// Adds the label `key` if it is one that is computed: kTypeKey (labels.h).
+void AddComputedLabel(const std::string& key, HeapProfile* profile);
+
+// Returns the type and the holder that a function's name, in the form for people, tells.
+BlockType ClueOfName(const std::string& name, const std::string& file);
+
+}  // namespace allomon::heap
+
+#endif  // ALLOMON_TOOLS_HEAP_BLOCK_TYPE_H_
