@@ -9,9 +9,9 @@
 #include "tests/flame/support/profile_maker.h"
 #include "tests/flame/support/server_profile.h"
 #include "tools/flame/flame.h"
-#include "tools/flame/page_data.h"
+#include "tools/flame/page.h"
+#include "tools/heap/heap_profile.h"
 #include "tools/heap/interval.h"
-#include "tools/heap/metric_names.h"
 #include "tracker/formats/write_file.h"
 
 namespace allomon::flame {

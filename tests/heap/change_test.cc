@@ -9,8 +9,6 @@
 #include <random>
 #include <vector>
 
-#include "tools/heap/incomplete_beta.h"
-
 namespace allomon::heap {
 namespace {
 

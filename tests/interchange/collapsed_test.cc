@@ -8,7 +8,7 @@
 
 #include "tests/interchange/example_profile.h"
 #include "tools/load/import.h"
-#include "tools/text/collapsed_names.h"
+#include "tools/text/notation.h"
 
 namespace allomon::interchange {
 namespace {

@@ -8,7 +8,7 @@
 #include <string>
 
 #include "tests/interchange/example_profile.h"
-#include "tools/heap/metric_names.h"
+#include "tools/heap/heap_profile.h"
 #include "tools/pprof/gzip.h"
 #include "tools/pprof/pprof.h"
 

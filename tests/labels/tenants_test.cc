@@ -12,7 +12,7 @@
 #include "allomon/labels.h"
 #include "tests/recording/recorded.h"
 #include "tools/load/recording/recording_profile.h"
-#include "tools/report/table/data_output.h"
+#include "tools/report/table/outputs.h"
 #include "tools/report/views/view.h"
 
 namespace allomon {

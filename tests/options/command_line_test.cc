@@ -5,7 +5,6 @@
 #include <gtest/gtest.h>
 
 #include "tools/options/choices.h"
-#include "tools/options/nearest.h"
 #include "tools/options/values.h"
 
 namespace allomon::options {

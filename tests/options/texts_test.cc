@@ -4,9 +4,7 @@
 
 #include <sstream>
 
-#include "tools/options/completion.h"
-#include "tools/options/help.h"
-#include "tools/options/man_page.h"
+#include "tools/options/documents.h"
 
 namespace allomon::options {
 namespace {

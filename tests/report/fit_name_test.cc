@@ -1,9 +1,8 @@
 // The parts of names that are kept in narrow space: class and function first.
-#include "tools/text/fit_name.h"
-
 #include <gtest/gtest.h>
 
-#include "tools/text/utf8.h"
+#include "tools/text/names.h"
+#include "tools/text/plain_text.h"
 
 namespace allomon::report {
 namespace {

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "tools/text/fit_name.h"
+#include "tools/text/names.h"
 
 namespace allomon::report {
 namespace {

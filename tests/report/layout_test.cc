@@ -6,9 +6,8 @@
 
 #include "tools/report/picture/treemap.h"
 #include "tools/text/amounts.h"
-#include "tools/text/bar.h"
 #include "tools/text/grid.h"
-#include "tools/text/utf8.h"
+#include "tools/text/plain_text.h"
 
 namespace allomon::report {
 namespace {

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <sstream>
 
-#include "tools/text/utf8.h"
+#include "tools/text/plain_text.h"
 
 namespace allomon::report {
 

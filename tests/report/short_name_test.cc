@@ -1,11 +1,11 @@
-#include "tools/text/short_name.h"
-
 #include <gtest/gtest.h>
 
 #include <cstdint>
 #include <map>
 #include <string>
 #include <vector>
+
+#include "tools/text/names.h"
 
 namespace allomon::report {
 namespace {

@@ -4,8 +4,6 @@
 
 #include "tests/profile/mutator.h"
 #include "tools/text/plain_text.h"
-#include "tools/text/utf8.h"
-#include "tools/text/xml.h"
 
 namespace allomon {
 namespace {

@@ -2,7 +2,6 @@
 
 #include <string>
 
-#include "tools/mlprof/cells.h"
 #include "tools/mlprof/dot.h"
 #include "tools/mlprof/keep.h"
 #include "tools/mlprof/selection.h"

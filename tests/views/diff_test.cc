@@ -8,8 +8,7 @@
 
 #include "tests/views/hand_made.h"
 #include "tools/heap/interval.h"
-#include "tools/report/table/data_output.h"
-#include "tools/report/table/text_output.h"
+#include "tools/report/table/outputs.h"
 #include "tools/report/views/diff_view.h"
 
 namespace allomon::views {

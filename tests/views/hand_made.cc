@@ -5,8 +5,7 @@
 #include <cmath>
 #include <cstdlib>
 
-#include "tools/report/table/data_output.h"
-#include "tools/report/table/text_output.h"
+#include "tools/report/table/outputs.h"
 #include "tools/report/views/view.h"
 
 namespace allomon::views {

@@ -8,7 +8,7 @@
 #include <string>
 
 #include "tests/views/hand_made.h"
-#include "tools/report/table/data_output.h"
+#include "tools/report/table/outputs.h"
 #include "tools/report/views/diff_view.h"
 
 namespace allomon::views {

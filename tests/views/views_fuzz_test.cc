@@ -10,8 +10,7 @@
 #include <vector>
 
 #include "tools/heap/heap_profile.h"
-#include "tools/report/table/data_output.h"
-#include "tools/report/table/text_output.h"
+#include "tools/report/table/outputs.h"
 #include "tools/report/views/diff_view.h"
 #include "tools/report/views/view.h"
 

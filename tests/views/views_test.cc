@@ -9,7 +9,7 @@
 #include "tests/views/hand_made.h"
 #include "tests/views/server_profile.h"
 #include "tools/report/table/headline.h"
-#include "tools/text/utf8.h"
+#include "tools/text/plain_text.h"
 
 namespace allomon::views {
 namespace {

@@ -5,10 +5,7 @@
 #include "absl/status/status.h"
 #include "tools/options/choices.h"
 #include "tools/options/command_line.h"
-#include "tools/options/completion.h"
-#include "tools/options/help.h"
-#include "tools/options/man_page.h"
-#include "tools/options/nearest.h"
+#include "tools/options/documents.h"
 #include "tools/text/plain_text.h"
 #include "tools/text/terminal.h"
 

@@ -10,7 +10,7 @@
 #include "tools/flame/flame.h"
 #include "tools/gate/gate.h"
 #include "tools/options/command_result.h"
-#include "tools/options/help.h"
+#include "tools/options/documents.h"
 #include "tools/report/report.h"
 #include "tools/run/run.h"
 #include "tools/serve/serve.h"

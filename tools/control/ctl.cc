@@ -5,7 +5,7 @@
 #include "tools/control/family.h"
 #include "tools/control/options.h"
 #include "tools/control/result.h"
-#include "tools/options/help.h"
+#include "tools/options/documents.h"
 
 namespace allomon::control {
 namespace {

@@ -8,7 +8,7 @@
 #include "tools/control/loss_notes.h"
 #include "tools/control/options.h"
 #include "tools/control/result.h"
-#include "tools/options/help.h"
+#include "tools/options/documents.h"
 
 namespace allomon::control {
 namespace {

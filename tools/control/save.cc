@@ -6,7 +6,7 @@
 #include "tools/control/recording_of.h"
 #include "tools/control/result.h"
 #include "tools/export/export_command.h"
-#include "tools/options/help.h"
+#include "tools/options/documents.h"
 #include "tools/text/terminal.h"
 
 namespace allomon::control {

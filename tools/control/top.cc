@@ -10,7 +10,7 @@
 #include "tools/control/own_recording.h"
 #include "tools/control/recording_of.h"
 #include "tools/control/result.h"
-#include "tools/options/help.h"
+#include "tools/options/documents.h"
 #include "tools/report/report.h"
 #include "tools/text/terminal.h"
 

@@ -8,7 +8,7 @@
 #include "tools/explain/explanation.h"
 #include "tools/options/choices.h"
 #include "tools/options/command_line.h"
-#include "tools/options/help.h"
+#include "tools/options/documents.h"
 #include "tools/options/values.h"
 #include "tools/text/amounts.h"
 #include "tools/text/grid.h"

@@ -8,9 +8,8 @@
 #include <utility>
 
 #include "tools/export/exporters.h"
-#include "tools/export/functions.h"
-#include "tools/export/one_line.h"
-#include "tools/heap/metric_names.h"
+#include "tools/export/frames.h"
+#include "tools/heap/heap_profile.h"
 #include "tools/heap/named_stacks.h"
 #include "tracker/formats/version.h"
 

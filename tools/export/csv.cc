@@ -5,10 +5,10 @@
 #include <vector>
 
 #include "tools/export/exporters.h"
+#include "tools/heap/heap_profile.h"
 #include "tools/heap/interval.h"
-#include "tools/heap/metric_names.h"
 #include "tools/heap/named_stacks.h"
-#include "tools/text/collapsed_names.h"
+#include "tools/text/notation.h"
 
 namespace allomon::interchange {
 namespace {

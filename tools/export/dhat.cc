@@ -9,9 +9,9 @@
 #include <vector>
 
 #include "tools/export/exporters.h"
-#include "tools/export/frame_text.h"
+#include "tools/export/frames.h"
 #include "tools/export/json_text.h"
-#include "tools/heap/metric_names.h"
+#include "tools/heap/heap_profile.h"
 #include "tools/heap/named_stacks.h"
 
 namespace allomon::interchange {

@@ -5,12 +5,12 @@
 #include "tools/export/export_options.h"
 #include "tools/export/metric_names.h"
 #include "tools/heap/block_type.h"
+#include "tools/heap/heap_profile.h"
 #include "tools/heap/labels.h"
-#include "tools/heap/metric_names.h"
 #include "tools/load/load.h"
 #include "tools/load/load_sum.h"
 #include "tools/load/naming.h"
-#include "tools/options/help.h"
+#include "tools/options/documents.h"
 #include "tracker/formats/write_file.h"
 
 namespace allomon::interchange {

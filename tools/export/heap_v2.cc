@@ -9,10 +9,10 @@
 #include <string>
 
 #include "tools/export/exporters.h"
-#include "tools/export/one_line.h"
+#include "tools/export/frames.h"
 #include "tools/heap/named_stacks.h"
-#include "tools/load/shared_words.h"
-#include "tools/text/hexadecimal.h"
+#include "tools/load/import.h"
+#include "tools/text/notation.h"
 
 namespace allomon::interchange {
 namespace {

@@ -4,9 +4,9 @@
 
 #include "tools/export/exporters.h"
 #include "tools/export/json_text.h"
-#include "tools/heap/metric_names.h"
+#include "tools/heap/heap_profile.h"
 #include "tools/heap/missing.h"
-#include "tools/text/hexadecimal.h"
+#include "tools/text/notation.h"
 #include "tracker/formats/version.h"
 
 namespace allomon::interchange {

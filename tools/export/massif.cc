@@ -7,8 +7,7 @@
 #include <vector>
 
 #include "tools/export/exporters.h"
-#include "tools/export/frame_text.h"
-#include "tools/export/one_line.h"
+#include "tools/export/frames.h"
 #include "tools/heap/named_stacks.h"
 
 namespace allomon::interchange {

@@ -1,6 +1,6 @@
 #include "tools/export/metric_names.h"
 
-#include "tools/heap/metric_names.h"
+#include "tools/heap/heap_profile.h"
 
 namespace allomon::interchange {
 

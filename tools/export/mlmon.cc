@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "tools/export/exporters.h"
-#include "tools/export/functions.h"
+#include "tools/export/frames.h"
 #include "tools/heap/named_stacks.h"
 #include "tracker/formats/named_profile.h"
 

@@ -3,7 +3,7 @@
 
 #include "tools/export/exporters.h"
 #include "tools/export/json_text.h"
-#include "tools/heap/metric_names.h"
+#include "tools/heap/heap_profile.h"
 #include "tools/heap/named_stacks.h"
 #include "tracker/formats/version.h"
 

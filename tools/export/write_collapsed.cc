@@ -5,7 +5,7 @@
 
 #include "tools/export/exporters.h"
 #include "tools/heap/named_stacks.h"
-#include "tools/text/collapsed_names.h"
+#include "tools/text/notation.h"
 
 namespace allomon::interchange {
 namespace {

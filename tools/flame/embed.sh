@@ -1,5 +1,5 @@
 #!/bin/sh
-# embed.sh OUT PAGE STYLE SCRIPT...: the files as the strings of embedded_page.h.
+# embed.sh OUT PAGE STYLE SCRIPT...: the files as the strings of page.h.
 # Text goes into raw strings as it is.  Only programs of coreutils are used.
 set -eu
 out=$1 html=$2 style=$3
@@ -21,7 +21,7 @@ hash() {  # NAME FILE...: of all the files' bytes behind each other
 }
 
 {
-  printf '#include "tools/flame/embedded_page.h"\n\nnamespace allomon::flame {\n'
+  printf '#include "tools/flame/page.h"\n\nnamespace allomon::flame {\n'
   text kHtml "$html"
   text kStyle "$style"
   text kScript "$@"

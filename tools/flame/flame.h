@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "tools/flame/page_data.h"
+#include "tools/flame/page.h"
 #include "tools/heap/heap_profile.h"
 #include "tools/options/command_result.h"
 #include "tools/options/command_text.h"

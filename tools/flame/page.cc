@@ -4,10 +4,8 @@
 #include <vector>
 
 #include "absl/strings/escaping.h"
-#include "tools/flame/embedded_page.h"
 #include "tools/pprof/gzip.h"
 #include "tools/text/plain_text.h"
-#include "tools/text/xml.h"
 
 namespace allomon::flame {
 namespace {

@@ -1,10 +1,9 @@
-#include "tools/flame/page_data.h"
-
 #include <algorithm>
 
 #include "tools/flame/frame_tree.h"
 #include "tools/flame/json_text.h"
-#include "tools/heap/metric_names.h"
+#include "tools/flame/page.h"
+#include "tools/heap/heap_profile.h"
 #include "tools/heap/missing.h"
 
 namespace allomon::flame {

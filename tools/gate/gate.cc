@@ -7,8 +7,7 @@
 #include "tools/gate/comparison.h"
 #include "tools/gate/figures.h"
 #include "tools/gate/options.h"
-#include "tools/gate/report.h"
-#include "tools/options/help.h"
+#include "tools/options/documents.h"
 #include "tracker/formats/write_file.h"
 
 namespace allomon::gate {

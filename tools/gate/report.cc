@@ -1,11 +1,10 @@
-#include "tools/gate/report.h"
-
 #include <algorithm>
 #include <array>
 #include <cmath>
 #include <cstdio>
 
-#include "tools/text/xml.h"
+#include "tools/gate/comparison.h"
+#include "tools/text/plain_text.h"
 
 namespace allomon::gate {
 namespace {

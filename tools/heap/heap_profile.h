@@ -9,7 +9,9 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace allomon::heap {
@@ -184,6 +186,22 @@ inline bool IsInterpreted(const HeapProfile& profile, const Location& location) 
 
 inline bool Has(const HeapProfile& profile, Metric metric) {
   return profile.has[static_cast<size_t>(metric)];
+}
+
+// ---- Names of metrics: values of --metric, keys in files, labels on pages.
+
+inline constexpr const char* kMetricNames[kMetrics] = {"alloc",     "live",     "peak",
+                                                       "temporary", "promoted", "died-young"};
+
+constexpr const char* MetricName(Metric metric) {
+  return kMetricNames[static_cast<size_t>(metric)];
+}
+
+inline std::optional<Metric> MetricOf(std::string_view name) {
+  for (size_t i = 0; i < kMetrics; ++i) {
+    if (kMetricNames[i] == name) return static_cast<Metric>(i);
+  }
+  return std::nullopt;
 }
 
 }  // namespace allomon::heap

@@ -6,7 +6,7 @@
 #include <tuple>
 #include <unordered_set>
 
-#include "tools/text/hexadecimal.h"
+#include "tools/text/notation.h"
 #include "tracker/names/base_name.h"
 
 namespace allomon::interchange {

@@ -44,6 +44,12 @@ bool LooksLikeMlmon(std::string_view first_bytes);
 Imported ImportMlmon(std::string_view profile, std::string_view sources_script,
                      const ImportLimits& limits = {});
 
+// ---- Words that the writer and the reader of heap_v2 share.
+
+// A comment at the end of Allomon's files, where other readers look for mappings.  It states the
+// sampling rate of the estimates, which the period does not determine.
+inline constexpr char kRateComment[] = "# allomon rate ";
+
 }  // namespace allomon::interchange
 
 #endif  // ALLOMON_TOOLS_LOAD_IMPORT_H_

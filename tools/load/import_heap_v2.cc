@@ -13,7 +13,6 @@
 #include <unordered_map>
 
 #include "tools/load/import.h"
-#include "tools/load/shared_words.h"
 #include "tools/load/text_lines.h"
 
 namespace allomon::interchange {

@@ -10,7 +10,6 @@
 #include "absl/status/status.h"
 #include "tools/heap/heap_profile.h"
 #include "tools/heap/labels.h"
-#include "tools/heap/metric_names.h"
 #include "tools/options/choices.h"
 #include "tools/options/command_line.h"
 #include "tools/options/values.h"

@@ -15,7 +15,7 @@ namespace allomon::report {
 //   stack style:   functions get names and lines; rows stay those of the code, since amounts of the
 //                  callees of an inlined call are not known
 // Files that are gone, or are not those that ran (by build id, or by the file itself), change
-// nothing.  The sum stays the same.  `debug_folder` as in tools/symbols/debug_search.h.  Cost:
+// nothing.  The sum stays the same.  `debug_folder` as in tools/symbols/code_file.h.  Cost:
 // reads debug files, which takes a second per gigabyte.
 void NameByDebugFiles(const std::string& debug_folder, Profile* profile);
 

@@ -30,6 +30,15 @@ bool LoadProgram(const std::string& file, bool long_names, const std::vector<Reg
 bool ProgramFromAnswer(const std::string& file, std::string_view answer, bool long_names,
                        const std::vector<Regexp>& split, Program* program, std::string* error);
 
+// Runs `executable @MLton show-sources`, without a shell or a search of PATH, and returns its
+// output.  The exit status is ignored: the caller judges the answer by its text.  A program that
+// cannot be run gives an empty answer.
+//
+// The child gets this process's directory, environment and standard error.  Its standard input is
+// an empty pipe.  The call waits until every process that holds the child's standard output has
+// closed it.
+std::string AskSources(const std::string& executable);
+
 }  // namespace allomon::mlprof
 
 #endif  // ALLOMON_TOOLS_MLMON_PROGRAM_H_

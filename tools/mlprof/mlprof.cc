@@ -5,7 +5,6 @@
 
 #include "tools/mlmon/load_profile.h"
 #include "tools/mlmon/program.h"
-#include "tools/mlprof/cells.h"
 #include "tools/mlprof/dot.h"
 #include "tools/mlprof/keep.h"
 #include "tools/mlprof/options.h"

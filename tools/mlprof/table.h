@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "tools/mlprof/profile_view.h"
 #include "tools/mlprof/selection.h"
 
 namespace allomon::mlprof {
@@ -19,6 +20,18 @@ std::string JustifiedTable(const std::vector<std::string>& heads,
 // never called is shown.
 std::string FormatTable(const ProfileView& view, const Selection& selection, bool raw,
                         bool show_line);
+
+// Returns the numbers of one function: a percentage for the column cur and, with stack data, for
+// stack and GC.  Each percentage is followed by the amount itself under -raw.
+std::vector<std::string> Cells(const ProfileView& view, bool raw, const MlmonCount& count);
+
+// Returns the heads of these columns, with `function` before them.
+std::vector<std::string> ColumnHeads(const ProfileView& view, bool raw);
+
+// Returns the first line of the report; empty if there are no data.
+std::string TotalsLine(const ProfileView& view);
+
+bool IsNonZero(const MlmonCount& count);
 
 }  // namespace allomon::mlprof
 

@@ -48,6 +48,12 @@ absl::Status Choose(const Choice<Value> (&choices)[kSize], const char* option,
   return BadValue(option, text, InWords(OneOf(choices).choices));
 }
 
+// ---- The name that was probably meant.  Pure functions.
+
+// The nearest of `names`: one that `typed` begins, or that a slip or two turn into `typed`.  Empty
+// if no name is near, or several are equally near.
+std::string Nearest(const std::string& typed, const std::vector<std::string>& names);
+
 }  // namespace allomon::options
 
 #endif  // ALLOMON_TOOLS_OPTIONS_CHOICES_H_

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "tools/options/nearest.h"
+#include "tools/options/choices.h"
 
 namespace allomon::options {
 namespace {

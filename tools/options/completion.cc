@@ -1,6 +1,6 @@
-#include "tools/options/completion.h"
-
 #include <functional>
+
+#include "tools/options/documents.h"
 
 namespace allomon::options {
 namespace {

@@ -1,9 +1,8 @@
-#include "tools/options/help.h"
-
 #include <algorithm>
 #include <cstddef>
 #include <vector>
 
+#include "tools/options/documents.h"
 #include "tracker/formats/version.h"
 
 namespace allomon::options {

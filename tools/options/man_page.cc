@@ -1,5 +1,4 @@
-#include "tools/options/man_page.h"
-
+#include "tools/options/documents.h"
 #include "tracker/formats/version.h"
 
 namespace allomon::options {

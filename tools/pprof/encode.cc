@@ -5,8 +5,8 @@
 #include "tools/pprof/own_lines.h"
 #include "tools/pprof/pprof.h"
 #include "tools/pprof/sample_types.h"
+#include "tools/pprof/samples.h"
 #include "tools/pprof/string_table.h"
-#include "tools/pprof/thread_labels.h"
 #include "tools/pprof/wire.h"
 
 namespace allomon::pprof {

@@ -67,6 +67,10 @@ int64_t Rounded(double value);
 // A hash that tells the samples of one profile from those of another.
 uint64_t Fingerprint(const heap::HeapProfile& profile);
 
+// Returns a few lines for people, without control characters: the recorded program, and how it was
+// sampled.
+std::vector<std::string> SummaryOf(const heap::HeapProfile& profile);
+
 }  // namespace allomon::pprof
 
 #endif  // ALLOMON_TOOLS_PPROF_OWN_LINES_H_

@@ -1,8 +1,8 @@
 #include "tools/pprof/samples.h"
 
+#include <unordered_map>
+#include <unordered_set>
 #include <utility>
-
-#include "tools/pprof/thread_labels.h"
 
 namespace allomon::pprof {
 namespace {
@@ -130,6 +130,24 @@ bool SampleDecoder::AddLabel(std::string_view key, std::string_view value, Sampl
   if (!source_.Spend(2 * sizeof(Label) + key.size() + value.size())) return false;
   sample->labels.push_back({std::string(key), std::string(value)});
   return true;
+}
+
+std::vector<std::string> ThreadLabels(const std::vector<heap::Thread>& threads) {
+  std::unordered_map<std::string, int> uses;
+  for (const heap::Thread& thread : threads) ++uses[thread.name];
+  std::unordered_set<std::string> taken;
+  std::vector<std::string> labels;
+  for (const heap::Thread& thread : threads) {
+    const bool is_alone = !thread.name.empty() && uses[thread.name] == 1;
+    std::string label = thread.name.empty() ? "thread" : thread.name;
+    if (!is_alone) label += " " + std::to_string(thread.tid);
+    if (!taken.insert(label).second) {
+      label += " #" + std::to_string(labels.size());
+      taken.insert(label);
+    }
+    labels.push_back(std::move(label));
+  }
+  return labels;
 }
 
 }  // namespace allomon::pprof

@@ -46,6 +46,10 @@ class SampleDecoder {
   std::vector<uint64_t> values_;
 };
 
+// Returns the label for the samples of each thread: its name, with its id if other threads have
+// that name, so that labels are unique.
+std::vector<std::string> ThreadLabels(const std::vector<heap::Thread>& threads);
+
 }  // namespace allomon::pprof
 
 #endif  // ALLOMON_TOOLS_PPROF_SAMPLES_H_

@@ -1,8 +1,7 @@
-#include "tools/pprof/summary.h"
-
 #include <cstdio>
 
 #include "tools/heap/missing.h"
+#include "tools/pprof/own_lines.h"
 #include "tools/text/plain_text.h"
 
 namespace allomon::pprof {

@@ -7,7 +7,6 @@
 #include "tools/heap/missing.h"
 #include "tools/pprof/own_lines.h"
 #include "tools/pprof/sample_types.h"
-#include "tools/pprof/summary.h"
 
 namespace allomon::pprof {
 namespace {

@@ -7,8 +7,7 @@
 #include "tools/mlmon/read_file.h"
 #include "tools/prof/charge.h"
 #include "tools/prof/options.h"
-#include "tools/prof/table.h"
-#include "tools/prof/to_mlmon.h"
+#include "tools/prof/writers.h"
 #include "tracker/formats/version.h"
 
 namespace allomon::prof {

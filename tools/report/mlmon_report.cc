@@ -4,10 +4,9 @@
 
 #include "tools/mlmon/debug_file_names.h"
 #include "tools/mlmon/inputs.h"
-#include "tools/report/flat/data_report.h"
 #include "tools/report/flat/functions.h"
-#include "tools/report/flat/suggestion.h"
-#include "tools/report/flat/text_report.h"
+#include "tools/report/flat/origin.h"
+#include "tools/report/flat/reports.h"
 #include "tools/report/picture/picture.h"
 #include "tools/report/table/layout.h"
 #include "tools/text/amounts.h"

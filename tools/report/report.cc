@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "tools/options/help.h"
+#include "tools/options/documents.h"
 #include "tools/report/mlmon_report.h"
 #include "tools/report/table/load_files.h"
 #include "tools/report/table/options.h"

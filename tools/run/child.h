@@ -9,6 +9,9 @@
 #include <utility>
 #include <vector>
 
+#include "absl/status/statusor.h"
+#include "tools/run/memory_file.h"
+#include "tools/run/options.h"
 #include "tools/run/signals.h"
 
 namespace allomon::run {
@@ -46,6 +49,26 @@ struct ChildChange {
   int status = 0;  // exit status of the child; 128 + signal if a signal ended it
 };
 ChildChange AskForChild(pid_t pid);
+
+// ---- The environment in which a program records itself into a memory file.
+
+// Returns the variables that the program gets in addition to this process's own.  LD_PRELOAD and
+// ALLOMON_ variables of this process stay, except those that the options or `allomon run` set.  If
+// a service manager's variable names this process, the program gets its own number there.
+Variables ChildVariables(const Options& options, const std::string& library,
+                         const MemoryFile& memory);
+
+// ---- Finds the library that `allomon run` preloads.
+
+// Returns a value for LD_PRELOAD: the path of liballomon.so, or of liballomon-host.so with which
+// the program keeps its malloc.  ALLOMON_LIBRARY may name the library.  Otherwise it is the one
+// that belongs to the command at `command_path`, installed or in Bazel's tree.  If the loader would
+// not take the real path as a whole, it is a path under /proc, valid until this process ends.  An
+// error is one line with the remedy.
+absl::StatusOr<std::string> FindLibrary(const std::string& command_path, bool keeps_malloc);
+
+// Returns the path of the running command; empty without /proc.
+std::string ThisCommand();
 
 }  // namespace allomon::run
 

@@ -1,8 +1,8 @@
-#include "tools/run/child_variables.h"
-
 #include <unistd.h>
 
 #include <cstdlib>
+
+#include "tools/run/child.h"
 
 namespace allomon::run {
 namespace {

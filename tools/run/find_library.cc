@@ -1,11 +1,11 @@
-#include "tools/run/find_library.h"
-
 #include <fcntl.h>
 #include <limits.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <cstdlib>
+
+#include "tools/run/child.h"
 
 namespace allomon::run {
 namespace {

@@ -9,12 +9,9 @@
 #include <string_view>
 
 #include "tools/heap/missing.h"
-#include "tools/load/recording/missing_of.h"
+#include "tools/load/recording/recording_profile.h"
 #include "tools/run/main_program.h"
 #include "tools/run/output_file.h"
-#include "tools/run/say.h"
-#include "tools/run/totals_text.h"
-#include "tools/run/why_unrecorded.h"
 #include "tools/run/words.h"
 #include "tools/run/write_profiles.h"
 #include "tracker/formats/recording.h"

@@ -9,19 +9,17 @@
 #include <functional>
 #include <memory>
 
-#include "tools/options/help.h"
+#include "tools/options/documents.h"
 #include "tools/run/child.h"
-#include "tools/run/child_variables.h"
-#include "tools/run/find_library.h"
 #include "tools/run/finish.h"
 #include "tools/run/memory_file.h"
 #include "tools/run/notify_relay.h"
 #include "tools/run/options.h"
 #include "tools/run/output_file.h"
 #include "tools/run/progress_line.h"
-#include "tools/run/say.h"
 #include "tools/run/signals.h"
-#include "tools/run/watch.h"
+#include "tools/run/words.h"
+#include "tools/run/worker.h"
 
 namespace allomon::run {
 namespace {

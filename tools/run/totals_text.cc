@@ -1,6 +1,5 @@
-#include "tools/run/totals_text.h"
-
 #include "tools/heap/interval.h"
+#include "tools/run/finish.h"
 #include "tools/run/words.h"
 
 namespace allomon::run {

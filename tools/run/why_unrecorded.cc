@@ -1,5 +1,3 @@
-#include "tools/run/why_unrecorded.h"
-
 #include <elf.h>
 #include <link.h>
 #include <sys/stat.h>
@@ -11,6 +9,8 @@
 #include <cstring>
 #include <fstream>
 #include <string_view>
+
+#include "tools/run/finish.h"
 
 namespace allomon::run {
 namespace {

@@ -4,6 +4,8 @@
 #include <cstdio>
 
 #include "tools/text/amounts.h"
+#include "tools/text/plain_text.h"
+#include "tools/text/terminal.h"
 
 namespace allomon::run {
 namespace {
@@ -46,5 +48,11 @@ std::string Listed(const std::vector<std::string>& names) {
   }
   return text;
 }
+
+std::string Message(const std::string& line) {
+  return "allomon run: " + Printable(line, report::ThisTerminal().charset) + "\n";
+}
+
+void Say(const std::string& line) { fputs(Message(line).c_str(), stderr); }
 
 }  // namespace allomon::run

@@ -23,6 +23,14 @@ std::string Count(uint64_t number, const std::string& noun);
 // Returns a list for people: "a, b and c".  After the third name it only counts the others.
 std::string Listed(const std::vector<std::string>& names);
 
+// ---- Lines of `allomon run` on standard error.
+
+// Returns the line with the command before it.  Escapes names in it, which others chose, for the
+// terminal.
+std::string Message(const std::string& line);
+
+void Say(const std::string& line);
+
 }  // namespace allomon::run
 
 #endif  // ALLOMON_TOOLS_RUN_WORDS_H_

@@ -9,7 +9,6 @@
 #include "tools/pprof/pprof.h"
 #include "tools/run/output_file.h"
 #include "tools/run/progress_line.h"
-#include "tools/run/say.h"
 #include "tools/run/words.h"
 #include "tools/run/worker.h"
 #include "tracker/names/base_name.h"

@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "tools/flame/flame.h"
-#include "tools/heap/metric_names.h"
+#include "tools/heap/heap_profile.h"
 #include "tools/options/values.h"
 #include "tools/pprof/gzip.h"
 #include "tools/pprof/pprof.h"

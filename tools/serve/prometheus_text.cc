@@ -3,7 +3,7 @@
 #include <charconv>
 #include <cmath>
 
-#include "tools/text/utf8.h"
+#include "tools/text/plain_text.h"
 
 namespace allomon::serve {
 namespace {

@@ -10,7 +10,7 @@
 #include <memory>
 #include <utility>
 
-#include "tools/options/help.h"
+#include "tools/options/documents.h"
 #include "tools/serve/address.h"
 #include "tools/serve/doorkeeper.h"
 #include "tools/serve/front.h"

@@ -2,7 +2,7 @@
 
 #include <new>
 
-#include "tools/options/help.h"
+#include "tools/options/documents.h"
 #include "tools/snapshot/options.h"
 #include "tools/snapshot/read_snapshot.h"
 #include "tools/snapshot/views.h"

@@ -1,7 +1,7 @@
-#include "tools/snapshot/meta.h"
-
 #include <algorithm>
 #include <nlohmann/json.hpp>
+
+#include "tools/snapshot/read_snapshot.h"
 
 namespace allomon::snapshot {
 namespace {

@@ -11,8 +11,6 @@
 #include <optional>
 #include <unordered_map>
 
-#include "tools/snapshot/meta.h"
-
 namespace allomon::snapshot {
 namespace {
 

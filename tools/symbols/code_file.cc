@@ -11,7 +11,6 @@
 #include <utility>
 
 #include "tools/symbols/demangle.h"
-#include "tools/symbols/expanded_file.h"
 #include "tracker/dwarf/inlined_frames.h"
 #include "tracker/names/base_name.h"
 

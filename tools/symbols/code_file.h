@@ -9,12 +9,53 @@
 #include <string>
 #include <vector>
 
-#include "tools/symbols/debug_search.h"
-#include "tools/symbols/unwind_ranges.h"
 #include "tracker/dwarf/code_units.h"
 #include "tracker/formats/file_identity.h"
 
 namespace allomon {
+
+// ---- Finds debug files, on this machine only: never asks a server.
+
+// A module's user data.  libdwfl keeps a debug file that it opened to compare build ids, whatever
+// the search answers then: one that is to be expanded (below) takes another session.
+struct DebugChoice {
+  std::string compressed;  // set by the search: such a debug file was found
+  std::string expand;      // set by who asks: it is taken, expanded, and nothing is searched
+};
+
+// Makes an empty session of libdwfl whose modules find their debug files in
+//   .build-id/ of `folder`, if one is given, and of /usr/lib/debug
+//   the name in .gnu_debuglink: beside the file, in .debug/ there, below both folders
+//   .gnu_debugdata of the file itself: names alone
+//   a debuginfod client's cache, if there is one: $DEBUGINFOD_CACHE_PATH, else
+//   debuginfod_client/ in $XDG_CACHE_HOME or ~/.cache
+// Removes DEBUGINFOD_URLS from the program's environment, so that libdwfl asks no server.  The
+// `folder` of the first call holds for the whole program.  nullptr if there is no memory.
+Dwfl* BeginLocalSession(const std::string& folder);
+
+// The address range of code that unwinds as one piece: a function, or a part of one.
+struct UnwindRange {
+  uint64_t begin = 0;  // address in the file, without load bias
+  uint64_t end = 0;
+};
+
+// Returns the ranges in .eh_frame (Linux Standard Base, "Exception Frames"), in its order.  A
+// stripped file still has them.  Leaves out entries in an encoding that linkers do not write.
+std::vector<UnwindRange> UnwindRangesOf(Dwfl_Module* module);
+
+// ---- Files whose debug sections are compressed by zstd, for an elfutils that cannot read them
+// (before 0.189).
+
+// Takes an open ELF file.  Answers a copy of it in memory in which these sections are not
+// compressed, and closes the file; the file itself if it has none, if the sections are damaged or
+// claim to be too large, or where Allomon was built without libzstd.  -1 stays -1.
+//
+// Cost: the headers of sections; of a file that has such sections, its bytes and theirs in memory
+// until the copy is closed.
+int ExpandedFile(int fd);
+
+// Whether it would try.
+bool IsExpandable(int fd);
 
 struct CodeFrame {
   std::string name;  // demangled; "<file name>+0x<start>" without a symbol
@@ -37,7 +78,8 @@ struct CodeSymbol {
 // Cost: opening reads headers; the first query reads the debug file's index; see inlined_frames.h.
 class CodeFile {
  public:
-  // nullptr if the file is gone, or is no regular ELF file.  `debug_folder` as in debug_search.h.
+  // nullptr if the file is gone, or is no regular ELF file.  `debug_folder` as for
+  // BeginLocalSession().
   static std::unique_ptr<CodeFile> Open(const std::string& path, const std::string& debug_folder);
   ~CodeFile();
   CodeFile(const CodeFile&) = delete;

@@ -1,5 +1,3 @@
-#include "tools/symbols/debug_search.h"
-
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -8,7 +6,7 @@
 #include <cstring>
 #include <utility>
 
-#include "tools/symbols/expanded_file.h"
+#include "tools/symbols/code_file.h"
 
 namespace allomon {
 namespace {

@@ -1,6 +1,6 @@
-#include "tools/symbols/expanded_file.h"
-
 #include <elfutils/version.h>
+
+#include "tools/symbols/code_file.h"
 
 // Later versions of elfutils expand by themselves.
 #if defined(ALLOMON_HAS_ZSTD) && !_ELFUTILS_PREREQ(0, 189)

@@ -1,5 +1,3 @@
-#include "tools/symbols/unwind_ranges.h"
-
 #include <dwarf.h>
 #include <elfutils/libdw.h>
 #include <gelf.h>
@@ -7,6 +5,8 @@
 #include <cstring>
 #include <optional>
 #include <string_view>
+
+#include "tools/symbols/code_file.h"
 
 namespace allomon {
 namespace {

@@ -1,11 +1,9 @@
-#include "tools/text/fit_name.h"
-
 #include <cctype>
 #include <string_view>
 #include <vector>
 
-#include "tools/text/rust_name.h"
-#include "tools/text/utf8.h"
+#include "tools/text/names.h"
+#include "tools/text/plain_text.h"
 
 namespace allomon::report {
 namespace {

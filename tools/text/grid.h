@@ -47,6 +47,11 @@ struct Grid {
 // 20, lines are longer than `width`.
 std::string FormatGrid(Grid grid, int width, Charset charset, bool colored);
 
+// Returns a bar of up to `columns` characters.  Shares are limited to [0, 1].  `own` is drawn
+// solid, and the rest of `with_callees` light.  Lengths are rounded to characters, or to eighths of
+// them if the bar has one share only.  A bar for any share above 0 is visible.
+std::string Bar(double own, double with_callees, int columns, Charset charset);
+
 }  // namespace allomon::report
 
 #endif  // ALLOMON_TOOLS_TEXT_GRID_H_

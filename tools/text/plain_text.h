@@ -1,6 +1,8 @@
 #ifndef ALLOMON_TOOLS_TEXT_PLAIN_TEXT_H_
 #define ALLOMON_TOOLS_TEXT_PLAIN_TEXT_H_
 
+#include <cstddef>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -25,6 +27,27 @@ std::string CutToEnd(const std::string& text, int columns, Charset charset);
 
 // Returns the beginning of a printable text, in the same way, with a mark for the missing end.
 std::string CutToBeginning(const std::string& text, int columns, Charset charset);
+
+struct CodePoint {
+  char32_t value = 0;
+  size_t length_bytes = 0;
+};
+
+// Returns the first code point of `text`; nullopt if `text` is empty or does not begin with
+// well-formed UTF-8 (RFC 3629: shortest forms only, no surrogates, nothing above U+10FFFF).
+std::optional<CodePoint> FirstCodePoint(std::string_view text);
+
+// Returns the columns that a terminal gives a character: 2 for East Asian wide ones and emoji, 0
+// for combining marks, otherwise 1.  The ranges (Unicode Standard Annex 11) are coarser than the
+// standard's table: rare scripts may be off by one.
+int ColumnsOf(char32_t code_point);
+
+// Returns the columns of well-formed text.  A byte that is not UTF-8 counts 1.
+int Columns(std::string_view text);
+
+// Returns `text` as the content of an element, or of an attribute between double quotes.  Control
+// characters other than newlines and tabs, which XML cannot express, become question marks.
+std::string XmlEscaped(std::string_view text);
 
 }  // namespace allomon
 

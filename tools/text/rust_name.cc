@@ -1,6 +1,6 @@
-#include "tools/text/rust_name.h"
-
 #include <cstddef>
+
+#include "tools/text/names.h"
 
 namespace allomon::report {
 

@@ -1,12 +1,10 @@
-#include "tools/text/short_name.h"
-
 #include <algorithm>
 #include <map>
 #include <optional>
 #include <set>
 #include <string_view>
 
-#include "tools/text/rust_name.h"
+#include "tools/text/names.h"
 
 namespace allomon::report {
 namespace {

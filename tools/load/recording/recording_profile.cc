@@ -151,4 +151,17 @@ absl::StatusOr<std::vector<heap::HeapProfile>> ReadRecordingProfiles(
   return ReadRecordingProfiles(bytes, path, options);
 }
 
+heap::Missing MissingOf(const Shortages& shortages) {
+  const auto number = [&](Shortage shortage) { return static_cast<double>(shortages[shortage]); };
+  heap::Missing missing;
+  missing.samples = number(Shortage::kSamples);
+  missing.bytes = number(Shortage::kBytes);
+  missing.ends = number(Shortage::kEnds);
+  missing.threads = number(Shortage::kThreads);
+  missing.saved = number(Shortage::kSaved);
+  missing.names = number(Shortage::kNames);
+  missing.frames = number(Shortage::kFrames);
+  return missing;
+}
+
 }  // namespace allomon::recording

@@ -12,6 +12,7 @@
 #include "tools/heap/heap_profile.h"
 #include "tracker/formats/recording.h"
 #include "tracker/formats/recording_bytes.h"
+#include "tracker/formats/recording_process.h"
 
 namespace allomon::recording {
 
@@ -41,6 +42,12 @@ absl::StatusOr<std::vector<heap::HeapProfile>> ReadRecordingProfiles(
 // Does the same for bytes in memory; messages call them `name`.
 absl::StatusOr<std::vector<heap::HeapProfile>> ReadRecordingProfiles(
     const RecordingBytes& bytes, const std::string& name, const RecordingOptions& options);
+
+// ---- Converts the losses of a recorded process to those of a profile.
+//
+// A function of its argument; it does not fail.
+
+heap::Missing MissingOf(const Shortages& shortages);
 
 }  // namespace allomon::recording
 

@@ -1,9 +1,8 @@
-#include "tools/report/flat/data_report.h"
-
 #include <algorithm>
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "tools/report/flat/reports.h"
 #include "tools/text/amounts.h"
 #include "tools/text/plain_text.h"
 

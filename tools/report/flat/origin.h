@@ -2,6 +2,9 @@
 #ifndef ALLOMON_TOOLS_REPORT_FLAT_ORIGIN_H_
 #define ALLOMON_TOOLS_REPORT_FLAT_ORIGIN_H_
 
+#include <string>
+
+#include "tools/mlmon/inputs.h"
 #include "tracker/formats/source_table.h"
 
 namespace allomon::report {
@@ -20,6 +23,12 @@ Origin OriginOf(const SourceName& name);
 
 // Returns "the program", "libraries", "language runtime", "no function".
 const char* NameOf(Origin origin);
+
+// ---- Gives advice about a profile that tells little.
+
+// Returns a line about a function that takes 60 % of the bytes or more, and was called for them
+// from many places: it may be an unknown wrapper.  Empty if the profile has no such function.
+std::string SuggestWrapper(const Profile& profile);
 
 }  // namespace allomon::report
 

@@ -1,14 +1,12 @@
-#include "tools/report/flat/text_report.h"
-
 #include <algorithm>
 #include <cmath>
 
+#include "tools/report/flat/reports.h"
 #include "tools/report/flat/words.h"
 #include "tools/text/amounts.h"
-#include "tools/text/fit_name.h"
 #include "tools/text/grid.h"
-#include "tools/text/short_name.h"
-#include "tools/text/utf8.h"
+#include "tools/text/names.h"
+#include "tools/text/plain_text.h"
 
 namespace allomon::report {
 namespace {

@@ -2,10 +2,8 @@
 
 #include <cstdio>
 
-#include "tools/text/fit_name.h"
+#include "tools/text/names.h"
 #include "tools/text/plain_text.h"
-#include "tools/text/utf8.h"
-#include "tools/text/xml.h"
 
 namespace allomon::report {
 namespace {

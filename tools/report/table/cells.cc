@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "tools/text/short_name.h"
+#include "tools/text/names.h"
 
 namespace allomon::views {
 namespace {

@@ -1,9 +1,8 @@
-#include "tools/report/table/data_output.h"
-
 #include <cmath>
 #include <cstdio>
 #include <nlohmann/json.hpp>
 
+#include "tools/report/table/outputs.h"
 #include "tools/text/plain_text.h"
 
 namespace allomon::views {

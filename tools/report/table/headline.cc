@@ -4,7 +4,7 @@
 #include <cstdio>
 #include <string_view>
 
-#include "tools/heap/metric_names.h"
+#include "tools/heap/heap_profile.h"
 #include "tools/heap/missing.h"
 #include "tools/heap/program_name.h"
 #include "tools/report/table/cells.h"

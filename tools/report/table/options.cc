@@ -4,7 +4,7 @@
 #include <string_view>
 #include <utility>
 
-#include "tools/heap/metric_names.h"
+#include "tools/heap/heap_profile.h"
 #include "tools/load/profile_options.h"
 #include "tools/options/choices.h"
 #include "tools/options/values.h"

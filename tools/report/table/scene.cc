@@ -1,6 +1,6 @@
 #include "tools/report/table/scene.h"
 
-#include "tools/heap/metric_names.h"
+#include "tools/heap/heap_profile.h"
 
 namespace allomon::views {
 namespace {

@@ -1,10 +1,8 @@
-#include "tools/report/table/text_output.h"
-
 #include <algorithm>
 
-#include "tools/text/fit_name.h"
-#include "tools/text/short_name.h"
-#include "tools/text/utf8.h"
+#include "tools/report/table/outputs.h"
+#include "tools/text/names.h"
+#include "tools/text/plain_text.h"
 
 namespace allomon::views {
 namespace {

@@ -1,11 +1,10 @@
-#include "tools/report/views/ages_view.h"
-
 #include <cmath>
 #include <string>
 #include <vector>
 
 #include "tools/report/table/cells.h"
-#include "tools/report/views/ages.h"
+#include "tools/report/views/all_views.h"
+#include "tools/report/views/growth.h"
 
 namespace allomon::views {
 namespace {

@@ -5,13 +5,13 @@
 #include <cstdio>
 
 #include "tools/heap/block_type.h"
+#include "tools/heap/heap_profile.h"
 #include "tools/heap/labels.h"
-#include "tools/heap/metric_names.h"
 #include "tools/heap/missing.h"
 #include "tools/report/table/cells.h"
 #include "tools/report/table/headline.h"
 #include "tools/report/views/changes.h"
-#include "tools/text/fit_name.h"
+#include "tools/text/names.h"
 
 namespace allomon::views {
 namespace {

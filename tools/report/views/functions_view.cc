@@ -1,10 +1,9 @@
-#include "tools/report/views/functions_view.h"
-
 #include <algorithm>
 #include <tuple>
 
-#include "tools/heap/metric_names.h"
+#include "tools/heap/heap_profile.h"
 #include "tools/report/table/cells.h"
+#include "tools/report/views/all_views.h"
 
 namespace allomon::views {
 namespace {

@@ -1,5 +1,6 @@
 #include "tools/report/views/growth.h"
 
+#include <algorithm>
 #include <cmath>
 
 namespace allomon::views {
@@ -88,6 +89,24 @@ bool HasStopped(const Growth& growth, const Generations& generations) {
   if (generations.nanos <= 0) return false;
   const double mean = growth.old.amount.bytes / generations.old_nanos;
   return NetBytes(growth, generations) / generations.nanos < mean / 4;
+}
+
+double MedianAge(const AgeHistogram& histogram) {
+  double whole = 0;
+  for (const heap::Estimate& estimate : histogram) whole += estimate.amount.bytes;
+  if (!(whole > 0)) return 0;
+  double below = 0;
+  for (size_t i = 0; i < histogram.size(); ++i) {
+    below += histogram[i].amount.bytes;
+    if (2 * below >= whole) return i == 0 ? 1 : std::exp2(static_cast<double>(i) + 0.5);
+  }
+  return 0;
+}
+
+double YoungerShare(uint8_t log2_nanos, double nanos) {
+  const double least = log2_nanos == 0 ? 0 : std::exp2(static_cast<double>(log2_nanos));
+  const double end = std::exp2(static_cast<double>(log2_nanos) + 1);
+  return std::clamp((nanos - least) / (end - least), 0.0, 1.0);
 }
 
 }  // namespace allomon::views

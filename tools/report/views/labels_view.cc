@@ -1,5 +1,3 @@
-#include "tools/report/views/labels_view.h"
-
 #include <algorithm>
 #include <array>
 #include <map>
@@ -7,9 +5,10 @@
 #include <string_view>
 #include <vector>
 
+#include "tools/heap/heap_profile.h"
 #include "tools/heap/labels.h"
-#include "tools/heap/metric_names.h"
 #include "tools/report/table/cells.h"
+#include "tools/report/views/all_views.h"
 
 namespace allomon::views {
 namespace {

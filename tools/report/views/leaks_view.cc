@@ -10,8 +10,8 @@
 #include "tools/heap/labels.h"
 #include "tools/heap/rows.h"
 #include "tools/report/table/cells.h"
-#include "tools/report/views/ages.h"
-#include "tools/report/views/functions_view.h"
+#include "tools/report/views/all_views.h"
+#include "tools/report/views/growth.h"
 
 namespace allomon::views {
 namespace {

@@ -1,12 +1,11 @@
-#include "tools/report/views/lifetimes_view.h"
-
 #include <algorithm>
 #include <cmath>
 #include <vector>
 
 #include "tools/heap/rows.h"
 #include "tools/report/table/cells.h"
-#include "tools/report/views/ages.h"
+#include "tools/report/views/all_views.h"
+#include "tools/report/views/growth.h"
 
 namespace allomon::views {
 namespace {

@@ -1,11 +1,10 @@
-#include "tools/report/views/sizes_view.h"
-
 #include <algorithm>
 #include <array>
 #include <optional>
 
-#include "tools/heap/metric_names.h"
+#include "tools/heap/heap_profile.h"
 #include "tools/report/table/cells.h"
+#include "tools/report/views/all_views.h"
 
 namespace allomon::views {
 namespace {

@@ -1,15 +1,14 @@
-#include "tools/report/views/source_view.h"
-
 #include <algorithm>
 #include <map>
 #include <string>
 #include <vector>
 
-#include "tools/heap/metric_names.h"
+#include "tools/heap/heap_profile.h"
 #include "tools/heap/rows.h"
 #include "tools/report/table/cells.h"
 #include "tools/report/table/source_file.h"
-#include "tools/text/fit_name.h"
+#include "tools/report/views/all_views.h"
+#include "tools/text/names.h"
 
 namespace allomon::views {
 namespace {

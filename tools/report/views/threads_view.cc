@@ -1,14 +1,13 @@
-#include "tools/report/views/threads_view.h"
-
 #include <algorithm>
 #include <map>
 #include <string>
 #include <utility>
 #include <vector>
 
-#include "tools/heap/metric_names.h"
+#include "tools/heap/heap_profile.h"
 #include "tools/report/table/cells.h"
 #include "tools/report/table/headline.h"
+#include "tools/report/views/all_views.h"
 
 namespace allomon::views {
 namespace {

@@ -1,12 +1,11 @@
-#include "tools/report/views/timeline_view.h"
-
 #include <algorithm>
 #include <cmath>
 #include <string>
 #include <vector>
 
 #include "tools/report/table/cells.h"
-#include "tools/text/utf8.h"
+#include "tools/report/views/all_views.h"
+#include "tools/text/plain_text.h"
 
 namespace allomon::views {
 namespace {

@@ -1,13 +1,12 @@
-#include "tools/report/views/tree_view.h"
-
 #include <algorithm>
 #include <cstddef>
 #include <numeric>
 #include <utility>
 
-#include "tools/heap/metric_names.h"
+#include "tools/heap/heap_profile.h"
 #include "tools/report/table/cells.h"
-#include "tools/text/fit_name.h"
+#include "tools/report/views/all_views.h"
+#include "tools/text/names.h"
 
 namespace allomon::views {
 namespace {

@@ -1,5 +1,3 @@
-#include "tools/report/views/types_view.h"
-
 #include <algorithm>
 #include <map>
 #include <string>
@@ -7,8 +5,9 @@
 #include <vector>
 
 #include "tools/heap/block_type.h"
-#include "tools/heap/metric_names.h"
+#include "tools/heap/heap_profile.h"
 #include "tools/report/table/cells.h"
+#include "tools/report/views/all_views.h"
 
 namespace allomon::views {
 namespace {

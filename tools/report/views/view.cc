@@ -3,21 +3,12 @@
 #include <string>
 
 #include "tools/heap/block_type.h"
+#include "tools/heap/heap_profile.h"
 #include "tools/heap/labels.h"
-#include "tools/heap/metric_names.h"
 #include "tools/report/table/headline.h"
 #include "tools/report/table/scene.h"
-#include "tools/report/views/ages_view.h"
-#include "tools/report/views/functions_view.h"
-#include "tools/report/views/labels_view.h"
+#include "tools/report/views/all_views.h"
 #include "tools/report/views/leaks_view.h"
-#include "tools/report/views/lifetimes_view.h"
-#include "tools/report/views/sizes_view.h"
-#include "tools/report/views/source_view.h"
-#include "tools/report/views/threads_view.h"
-#include "tools/report/views/timeline_view.h"
-#include "tools/report/views/tree_view.h"
-#include "tools/report/views/types_view.h"
 
 namespace allomon::views {
 namespace {

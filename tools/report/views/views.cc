@@ -2,10 +2,9 @@
 
 #include <algorithm>
 
-#include "tools/report/table/data_output.h"
 #include "tools/report/table/layout.h"
 #include "tools/report/table/load_files.h"
-#include "tools/report/table/text_output.h"
+#include "tools/report/table/outputs.h"
 #include "tools/report/views/diff_view.h"
 #include "tools/report/views/view.h"
 

@@ -1,6 +1,6 @@
-// Writes reports for programs.
-#ifndef ALLOMON_TOOLS_REPORT_FLAT_DATA_REPORT_H_
-#define ALLOMON_TOOLS_REPORT_FLAT_DATA_REPORT_H_
+// The report of an mlmon.out, as text, JSON and CSV.
+#ifndef ALLOMON_TOOLS_REPORT_FLAT_REPORTS_H_
+#define ALLOMON_TOOLS_REPORT_FLAT_REPORTS_H_
 
 #include <cstddef>
 #include <string>
@@ -9,6 +9,8 @@
 #include "tools/report/flat/functions.h"
 
 namespace allomon::report {
+
+// ---- Writes reports for programs.
 
 // Numbers are exact, in the profile's units, and may have up to 39 digits.  U+FFFD replaces text
 // that is not UTF-8.  Characters that are not ASCII are escaped, so that any terminal can show the
@@ -21,6 +23,22 @@ std::string ToJson(const Pair& pair, const std::vector<Change>& changes, size_t 
 std::string ToCsv(const Profile& profile, const std::vector<Function>& functions, size_t rows);
 std::string ToCsv(const Pair& pair, const std::vector<Change>& changes, size_t rows);
 
+// ---- Writes reports as text for a terminal.
+
+struct TextStyle {
+  size_t rows = 0;           // the most rows shown; 0: all
+  int width = 0;             // columns; 0: as many as needed
+  bool whole_names = false;  // true: names are not shortened
+  bool colored = false;
+  Charset charset = Charset::kUtf8;
+};
+
+std::string ToText(const Profile& profile, const std::vector<Function>& functions, SortKey key,
+                   const TextStyle& style);
+
+std::string ToText(const Pair& pair, const std::vector<Change>& changes, SortKey key,
+                   const TextStyle& style);
+
 }  // namespace allomon::report
 
-#endif  // ALLOMON_TOOLS_REPORT_FLAT_DATA_REPORT_H_
+#endif  // ALLOMON_TOOLS_REPORT_FLAT_REPORTS_H_

@@ -1,13 +1,17 @@
-// The functions of stacks: frames of one function may differ in the line of the call.
-#ifndef ALLOMON_TOOLS_EXPORT_FUNCTIONS_H_
-#define ALLOMON_TOOLS_EXPORT_FUNCTIONS_H_
+// Frames and functions of stacks, as formats write them.
+#ifndef ALLOMON_TOOLS_EXPORT_FRAMES_H_
+#define ALLOMON_TOOLS_EXPORT_FRAMES_H_
 
 #include <cstdint>
+#include <string>
+#include <string_view>
 #include <vector>
 
 #include "tools/heap/named_stacks.h"
 
 namespace allomon::interchange {
+
+// ---- The functions of stacks: frames of one function may differ in the line of the call.
 
 struct Functions {
   std::vector<uint32_t> of_frame;     // index of the function, by frame
@@ -34,6 +38,16 @@ class OnStack {
   size_t stack_ = 0;
 };
 
+// Returns a frame as valgrind's tools write it: "0x401136: main (main.cc:3)", "0x0: f (in
+// /lib/libc.so.6)".
+std::string FrameText(const heap::HeapProfile& profile, const Frame& frame);
+
+// ---- Makes names fit formats with one line for each name.
+
+// Replaces control characters by blanks, and removes blanks at the ends.  Returns "(unnamed)" if
+// nothing is left.
+std::string OneLine(std::string_view name);
+
 }  // namespace allomon::interchange
 
-#endif  // ALLOMON_TOOLS_EXPORT_FUNCTIONS_H_
+#endif  // ALLOMON_TOOLS_EXPORT_FRAMES_H_

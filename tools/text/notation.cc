@@ -1,4 +1,4 @@
-#include "tools/text/collapsed_names.h"
+#include "tools/text/notation.h"
 
 #include <cstddef>
 

@@ -1,0 +1,49 @@
+#include "tools/export/frames.h"
+
+#include <map>
+#include <string_view>
+#include <utility>
+
+#include "tools/text/notation.h"
+
+namespace allomon::interchange {
+
+Functions FunctionsOf(const Stacks& stacks) {
+  Functions functions;
+  std::map<std::pair<std::string_view, std::string_view>, uint32_t> numbers;  // by name and file
+  for (uint32_t i = 0; i < stacks.frames.size(); ++i) {
+    const Frame& frame = stacks.frames[i];
+    const auto next = static_cast<uint32_t>(functions.first_frame.size());
+    const auto [at, is_new] = numbers.try_emplace({frame.name, frame.file}, next);
+    if (is_new) functions.first_frame.push_back(i);
+    functions.of_frame.push_back(at->second);
+  }
+  return functions;
+}
+
+namespace {
+
+std::string Place(const heap::HeapProfile& profile, const Frame& frame) {
+  if (!frame.file.empty()) return " (" + frame.file + ":" + std::to_string(frame.line) + ")";
+  if (frame.mapping == heap::kNone) return "";
+  return " (in " + profile.mappings[frame.mapping].path + ")";
+}
+
+}  // namespace
+
+std::string FrameText(const heap::HeapProfile& profile, const Frame& frame) {
+  return OneLine("0x" + Hexadecimal(frame.address) + ": " + frame.name + Place(profile, frame));
+}
+
+std::string OneLine(std::string_view name) {
+  std::string line;
+  for (const char c : name) {
+    const auto byte = static_cast<unsigned char>(c);
+    line += byte < ' ' || byte == 0x7f ? ' ' : c;
+  }
+  const size_t begin = line.find_first_not_of(' ');
+  if (begin == line.npos) return "(unnamed)";
+  return line.substr(begin, line.find_last_not_of(' ') + 1 - begin);
+}
+
+}  // namespace allomon::interchange
