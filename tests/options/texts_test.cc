@@ -1,4 +1,4 @@
-// What is made of a table: help, a manual page, completions.
+// The texts made of a table: help, a manual page, completions.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

@@ -273,7 +273,7 @@ BlockType ClueOfAbseil(const TemplateName& holder) {
   return clue;
 }
 
-// The holder of code whose debug information has no classes: clang's -g1.
+// Tells the holder by the file.  Debug information of clang's -g1 names no classes.
 BlockType ClueOfFile(const std::string& file) {
   static constexpr std::array<std::pair<std::string_view, const char*>, 9> kFiles = {{
       {"stl_vector.h", "std::vector"},

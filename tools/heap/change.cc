@@ -5,6 +5,8 @@
 #include <initializer_list>
 #include <numeric>
 
+#include "tracker/base/check.h"
+
 namespace allomon::heap {
 namespace {
 
@@ -18,10 +20,16 @@ struct Trials {
   double after_share = 0;  // share of `after` in the trials, if nothing changed
 };
 
+// Whether it is one, up to rounding.
+[[maybe_unused]] bool IsProbability(double value) { return -1e-9 <= value && value <= 1 + 1e-9; }
+
 Trials TrialsOf(const ChangeSums& sums) {
   if (sums.variance <= 0) return {};
-  return {sums.inverse > 0 ? sums.variance * sums.variance / sums.inverse : kManyTrials,
-          sums.after_share / sums.variance};
+  const Trials trials = {
+      sums.inverse > 0 ? sums.variance * sums.variance / sums.inverse : kManyTrials,
+      sums.after_share / sums.variance};
+  ALLOMON_DCHECK("inv.heap.probability", IsProbability(trials.after_share));
+  return trials;
 }
 
 // Adds the variance that samples of one profile imply for the difference of both.
@@ -53,6 +61,7 @@ double UpperMidP(double k, const Trials& trials) {
   k = std::clamp(k, 0.0, n);
   const double from = k > 0 ? IncompleteBeta(k, n - k + 1, trials.after_share) : 1;
   const double beyond = k < n ? IncompleteBeta(k + 1, n - k, trials.after_share) : 0;
+  ALLOMON_DCHECK("inv.heap.probability", IsProbability(from) && IsProbability(beyond));
   return (from + beyond) / 2;
 }
 
@@ -103,8 +112,10 @@ Interval DifferenceInterval(const ChangeSums& sums, bool blocks) {
   const Interval after = SideInterval(sums.after, blocks, both * (1 - share));
   const double b = blocks ? sums.before.amount.blocks : sums.before.amount.bytes;
   const double a = blocks ? sums.after.amount.blocks : sums.after.amount.bytes;
-  return {difference - std::hypot(a - after.low, before.high - b),
-          difference + std::hypot(after.high - a, b - before.low)};
+  const Interval interval = {difference - std::hypot(a - after.low, before.high - b),
+                             difference + std::hypot(after.high - a, b - before.low)};
+  ALLOMON_DCHECK("inv.heap.interval", interval.low <= difference && difference <= interval.high);
+  return interval;
 }
 
 double PValue(const ChangeSums& sums, bool blocks) {
@@ -133,6 +144,7 @@ double LeastPValue(const ChangeSums& sums) {
 std::vector<bool> MarkedRows(const std::vector<double>& p_values,
                              const std::vector<double>& least_p_values, double alpha) {
   // Tarone: finds the smallest number of tests with which no more rows than that can be marked.
+  ALLOMON_DCHECK_EQ("inv.heap.rows", p_values.size(), least_p_values.size());
   std::vector<double> least = least_p_values;
   std::sort(least.begin(), least.end());
   size_t tests = 1;

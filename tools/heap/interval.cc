@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "tools/heap/missing.h"
+#include "tracker/base/check.h"
 
 namespace allomon::heap {
 namespace {
@@ -22,25 +23,40 @@ double Bounded(double value) { return std::isfinite(value) ? std::clamp(value, -
 // Returns the mean size of an amount's blocks.  If only bytes are known, returns the size of the
 // sample's class.
 double MeanSize(const Amount& amount, const Sample& sample) {
-  if (amount.blocks > 0) return amount.bytes / amount.blocks;
+  if (amount.blocks > 0) return std::clamp(amount.bytes / amount.blocks, -kMost, kMost);
   return static_cast<double>(sample.size_bytes);
+}
+
+// Whether the interval holds a value of 0 or more.  A lower value is below its lower limit, which
+// is never below 0.
+[[maybe_unused]] bool Holds(const Interval& interval, double value) {
+  const double slack = 1e-9 * std::fabs(value);
+  return interval.low <= std::max(value, 0.0) + slack && value <= interval.high + slack;
 }
 
 // Returns the true values T that lie within kSigmas standard deviations of the value.  The
 // deviation is the one for T, not for the value: its square is variance + (T - value) slope.
 Interval ScoreInterval(double value, double variance, double slope) {
   const double quarter = kSigmas * slope / 2;
-  const double middle = value + kSigmas * quarter;
-  const double half = kSigmas * std::sqrt(std::max(variance, 0.0) + quarter * quarter);
-  return {std::max(middle - half, 0.0), middle + half};
+  const double some = std::max(variance, 0.0);
+  const double up = kSigmas * (quarter + std::sqrt(some + quarter * quarter));
+  // The product of both roots is known.  Their difference would be all rounding where a hostile
+  // file has a slope beyond 1e16 times the value.
+  const double down = up > 0 ? kSigmas * kSigmas * some / up : 0;
+  const Interval interval = {std::max(value - down, 0.0), value + up};
+  ALLOMON_DCHECK("inv.heap.interval", Holds(interval, value));
+  return interval;
 }
 
 // Returns the interval of a sum.  `most` is the largest weight of a sample, even of one that the
 // sum does not contain.
 Interval SumInterval(double value, double variance, double third, double most) {
-  const double slope = variance > 0 ? third / variance : 0;
+  if (!std::isfinite(value) || !std::isfinite(variance)) return {value, value};
+  const double slope = variance > 0 && std::isfinite(third) ? third / variance : 0;
   const double high = ScoreInterval(value, variance, std::max(slope, most)).high;
-  return {variance > 0 ? ScoreInterval(value, variance, slope).low : value, high};
+  const double low = variance > 0 ? ScoreInterval(value, variance, slope).low : value;
+  ALLOMON_DCHECK("inv.heap.interval", Holds({low, high}, value));
+  return {low, high};
 }
 
 // Returns the largest weight, in bytes, of a sample of this size or a smaller one.
@@ -54,13 +70,16 @@ double MostBytes(double size_bytes, double p, double rate) {
 double ReportProbability(double size_bytes, bool has_header, double rate) {
   if (rate >= 1) return 1;
   const double words = std::ceil(size_bytes / kWordBytes) + (has_header ? 1 : 0);
-  return -std::expm1(std::max(words, 1.0) * std::log1p(-rate));
+  const double p = -std::expm1(std::max(words, 1.0) * std::log1p(-rate));
+  ALLOMON_DCHECK("inv.heap.probability", 0 < p && p <= 1);
+  return p;
 }
 
 double EffectiveProbability(double size_bytes, bool has_header, const Sampling& sampling) {
   const double p = ReportProbability(size_bytes, has_header, sampling.rate);
   if (!sampling.has_halves) return p;
   const double q = p / (1 + std::sqrt(1 - p));
+  ALLOMON_DCHECK("inv.heap.probability", 0 < q && q <= p);
   return 1 / (1 + kHalvesVariance * (1 - q) / (2 * q));
 }
 
@@ -90,11 +109,15 @@ Estimate EstimateOf(const Amount& unbounded, const Sample& sample, const Samplin
   estimate.bytes_variance = size_bytes * size_bytes * estimate.blocks_variance;
   estimate.blocks_third = estimate.blocks_variance * slope;
   estimate.bytes_third = estimate.bytes_variance * size_bytes * slope;
+  ALLOMON_DCHECK("inv.heap.sampled", estimate.sampled <= amount.blocks);
+  ALLOMON_DCHECK("inv.heap.variance",
+                 estimate.blocks_variance >= 0 && estimate.bytes_variance >= 0);
   return estimate;
 }
 
 Interval IntervalOf(double value, double variance) {
-  if (value <= 0 || variance <= 0) return {value, value};
+  value = Bounded(value);
+  if (value <= 0 || !(variance > 0 && std::isfinite(variance))) return {value, value};
   return ScoreInterval(value, variance, variance / value);
 }
 

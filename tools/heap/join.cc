@@ -3,8 +3,18 @@
 #include <algorithm>
 #include <utility>
 
+#include "tools/heap/interval.h"
+#include "tools/heap/sum_check.h"
+#include "tracker/base/check.h"
+
 namespace allomon::heap {
 namespace {
+
+Amount TotalOf(const HeapProfile& profile, Metric metric) {
+  Amount total;
+  for (const Sample& sample : profile.samples) total.Add(Bounded(sample[metric]));
+  return total;
+}
 
 // Returns the index in the joined table, where the other profile's entries follow the existing
 // ones.
@@ -12,9 +22,20 @@ uint32_t Moved(uint32_t number, size_t there, size_t others) {
   return number < others ? static_cast<uint32_t>(there + number) : kNone;
 }
 
+// Whether `joined` has the samples of both, of which it had `before` already.
+[[maybe_unused]] bool HasAll(const Amount& before, const HeapProfile& other, Metric metric,
+                             const HeapProfile& joined) {
+  SumCheck sum;
+  sum.Add(before);
+  for (const Sample& sample : other.samples) sum.Add(Bounded(sample[metric]));
+  return sum.Is(TotalOf(joined, metric));
+}
+
 }  // namespace
 
 void AppendSamples(const HeapProfile& other, HeapProfile* joined) {
+  [[maybe_unused]] Amount before;
+  if constexpr (internal::kDebugChecks) before = TotalOf(*joined, Metric::kAllocated);
   const size_t functions = joined->functions.size();
   const size_t mappings = joined->mappings.size();
   const size_t locations = joined->locations.size();
@@ -37,6 +58,7 @@ void AppendSamples(const HeapProfile& other, HeapProfile* joined) {
     sample.thread = Moved(sample.thread, threads, other.threads.size());
     joined->samples.push_back(std::move(sample));
   }
+  ALLOMON_DCHECK("inv.heap.sum", HasAll(before, other, Metric::kAllocated, *joined));
 }
 
 void AddProfile(const HeapProfile& other, HeapProfile* sum) {

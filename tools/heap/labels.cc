@@ -5,6 +5,8 @@
 #include <set>
 #include <utility>
 
+#include "tracker/base/check.h"
+
 namespace allomon::heap {
 namespace {
 
@@ -124,6 +126,7 @@ void AddLabelFrames(const std::string& key, HeapProfile* profile) {
   ValueFrames frames(key, profile);
   for (Sample& sample : profile->samples) {
     sample.stack.push_back(frames.Of(LabelValue(sample, key)));
+    ALLOMON_DCHECK_LT("inv.heap.numbers", sample.stack.back(), profile->locations.size());
   }
 }
 

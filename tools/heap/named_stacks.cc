@@ -7,6 +7,7 @@
 #include <unordered_set>
 
 #include "tools/text/notation.h"
+#include "tracker/base/check.h"
 #include "tracker/names/base_name.h"
 
 namespace allomon::interchange {
@@ -119,6 +120,7 @@ class Maker {
     if (sample.stack.empty()) return {frame_numbers_.Of({kNoStack, "", 0, 0, heap::kNone, 0})};
     std::vector<uint32_t> frames;
     for (auto location = sample.stack.rbegin(); location != sample.stack.rend(); ++location) {
+      ALLOMON_DCHECK_LT("inv.load.numbers", *location, frames_of_.size());
       std::vector<uint32_t>& some = frames_of_[*location];
       if (some.empty()) some = frame_numbers_.Of(profile_.locations[*location]);
       frames.insert(frames.end(), some.begin(), some.end());
@@ -139,6 +141,7 @@ class Maker {
         const Counts counts = rounding.Round(sums[i][metric]);
         result_.stacks[i].counts[metric] = counts;
         result_.totals[metric].Add(counts);
+        ALLOMON_DCHECK_LE("inv.heap.sum", counts.bytes, result_.totals[metric].bytes);
       }
     }
   }

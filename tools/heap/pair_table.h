@@ -7,6 +7,8 @@
 #include <utility>
 #include <vector>
 
+#include "tracker/base/check.h"
+
 namespace allomon::heap {
 
 // A hash table with open addressing.  It is two to four times faster here than std::unordered_map,
@@ -18,6 +20,8 @@ class PairTable {
   // Returns the number of the pair.  A new pair gets `number`.
   uint32_t FindOrAdd(uint32_t first, uint32_t second, uint32_t number) {
     if (2 * used_ >= slots_.size()) Grow();
+    ALLOMON_DCHECK_LT("inv.heap.room", 2 * used_, slots_.size());
+    ALLOMON_DCHECK_NE("inv.heap.numbers", number, kFree);
     Slot& slot = Find(Key(first, second));
     if (slot.number == kFree) {
       slot = {Key(first, second), number};

@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::string_view kInterpreters[] = {"bash", "dash", "lua",  "luajit", "node", "nodejs",
                                               "perl", "php",  "pypy", "python", "ruby", "sh"};
-// Options of these with a word of their own behind them.
+// Options that take the next word.
 constexpr std::string_view kWithValue[] = {"--require", "-I", "-W", "-X", "-r"};
 // What follows is the program itself.
 constexpr std::string_view kWithCode[] = {"-c", "-e", "--eval"};

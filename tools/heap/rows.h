@@ -11,6 +11,7 @@
 
 #include "tools/heap/pair_table.h"
 #include "tools/heap/stacks.h"
+#include "tracker/base/check.h"
 
 namespace allomon::heap {
 
@@ -30,6 +31,7 @@ enum class RowKey { kFunction, kLine };
 template <typename Value, typename Weight>
 std::vector<Row<Value>> RowsOf(const Stacks& stacks, const std::vector<Value>& values, RowKey key,
                                const Weight& weight) {
+  ALLOMON_DCHECK_EQ("inv.heap.rows", stacks.stacks.size(), values.size());
   const bool by_line = key == RowKey::kLine;
   std::vector<Row<Value>> rows(by_line ? stacks.frames.size() : stacks.names.size());
   std::vector<uint32_t> last_stack(rows.size(), kNone);
@@ -38,6 +40,7 @@ std::vector<Row<Value>> RowsOf(const Stacks& stacks, const std::vector<Value>& v
     for (uint64_t cell = stack.begin; cell < stack.end; ++cell) {
       const uint32_t frame = stacks.cells[cell];
       const uint32_t number = by_line ? frame : stacks.frames[frame].name;
+      ALLOMON_DCHECK_LT("inv.heap.rows", number, rows.size());
       Row<Value>& row = rows[number];
       if (cell == stack.begin) {
         row.self.Add(values[i]);
@@ -80,6 +83,7 @@ inline constexpr size_t kMostNodes = size_t{1} << 22;
 template <typename Value>
 Tree<Value> TreeOf(const Stacks& stacks, const std::vector<Value>& values, Direction direction) {
   constexpr uint32_t kMostDepth = 100000;
+  ALLOMON_DCHECK_EQ("inv.heap.rows", stacks.stacks.size(), values.size());
   Tree<Value> tree;
   tree.nodes.emplace_back();
   PairTable children;
@@ -100,6 +104,8 @@ Tree<Value> TreeOf(const Stacks& stacks, const std::vector<Value>& values, Direc
         tree.nodes.back().frame = frame;
         tree.nodes.back().depth = tree.nodes[at].depth + 1;
       }
+      ALLOMON_DCHECK_LT("inv.heap.tree", at, child);
+      ALLOMON_DCHECK_EQ("inv.heap.tree", tree.nodes[child].depth, tree.nodes[at].depth + 1);
       at = child;
     }
     tree.nodes[at].self.Add(values[i]);

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "tools/heap/pair_table.h"
+#include "tracker/base/check.h"
 #include "tracker/names/base_name.h"
 #include "tracker/names/wrappers.h"
 
@@ -112,6 +113,8 @@ class Builder {
   uint32_t FrameOf(uint32_t name, uint32_t line) {
     const auto next = static_cast<uint32_t>(stacks_.frames.size());
     const uint32_t frame = frame_numbers_.FindOrAdd(name, line, next);
+    ALLOMON_DCHECK_LE("inv.heap.numbers", frame, next);
+    ALLOMON_DCHECK_LT("inv.heap.numbers", name, stacks_.names.size());
     if (frame == next) stacks_.frames.push_back({name, line});
     return frame;
   }
@@ -175,6 +178,7 @@ class Builder {
   void AddLocation(uint32_t location, uint64_t begin) {
     if (location >= spans_.size()) return AddFrame(unknown_, begin);
     const Span span = spans_[location];
+    ALLOMON_DCHECK_LE("inv.heap.stack", span.end, expanded_.size());
     for (size_t i = span.begin; i < span.end && HasRoom(begin); ++i) AddFrame(expanded_[i], begin);
   }
 
@@ -203,6 +207,8 @@ class Builder {
     stack.end = stacks_.cells.size();
     if (!IsKept(stack)) return stacks_.cells.resize(stack.begin);
     stack.begin = Charged(stack, interpreted);
+    ALLOMON_DCHECK_LE("inv.heap.stack", stack.innermost, stack.begin);
+    ALLOMON_DCHECK_LT("inv.heap.stack", stack.begin, stack.end);
     stacks_.stacks.push_back(stack);
   }
 

@@ -10,12 +10,37 @@
 #include "tools/load/recording/recording_profile.h"
 #include "tools/pprof/gzip.h"
 #include "tools/pprof/pprof.h"
+#include "tracker/base/check.h"
 #include "tracker/formats/recording_bytes.h"
 
 namespace allomon::load {
 namespace {
 
 using heap::HeapProfile;
+
+bool IsBelow(uint32_t number, size_t count) { return number < count || number == heap::kNone; }
+
+// True if each number in a profile is one of its own tables, or kNone.
+[[maybe_unused]] bool HasOwnNumbers(const HeapProfile& profile) {
+  for (const heap::Location& location : profile.locations) {
+    if (!IsBelow(location.mapping, profile.mappings.size())) return false;
+    for (const heap::Line& line : location.lines) {
+      if (line.function >= profile.functions.size()) return false;
+    }
+  }
+  for (const heap::Sample& sample : profile.samples) {
+    if (!IsBelow(sample.thread, profile.threads.size())) return false;
+    for (const uint32_t location : sample.stack) {
+      if (location >= profile.locations.size()) return false;
+    }
+  }
+  return true;
+}
+
+absl::StatusOr<HeapProfile> Checked(absl::StatusOr<HeapProfile> profile) {
+  ALLOMON_DCHECK("inv.load.numbers", !profile.ok() || HasOwnNumbers(*profile));
+  return profile;
+}
 
 constexpr size_t kFirstBytes = 256;
 
@@ -88,19 +113,19 @@ absl::StatusOr<HeapProfile> ParseHeapProfile(const std::string& name, std::strin
     if (!contents.ok()) return Named(name, contents.status());
     bytes = *std::move(contents);
   }
-  if (recording::LooksLikeRecording(bytes)) return ParseRecording(name, bytes, options);
-  auto profile = ParsePlain(bytes, options);
+  if (recording::LooksLikeRecording(bytes)) return Checked(ParseRecording(name, bytes, options));
+  auto profile = Checked(ParsePlain(bytes, options));
   return profile.ok() ? std::move(profile) : Named(name, profile.status());
 }
 
 absl::StatusOr<HeapProfile> LoadHeapProfile(const std::string& path, const LoadOptions& options) {
   if (IsRecordingFile(path)) {
-    return ChooseProgram(path, options.program,
-                         recording::ReadRecordingProfiles(path, OptionsOf(options)));
+    return Checked(ChooseProgram(path, options.program,
+                                 recording::ReadRecordingProfiles(path, OptionsOf(options))));
   }
   auto bytes = ReadBytes(path, pprof::kMaxFileBytes);
   if (!bytes.ok()) return bytes.status();
-  if (interchange::LooksLikeMlmon(*bytes)) return LoadMlmon(path, *bytes);
+  if (interchange::LooksLikeMlmon(*bytes)) return Checked(LoadMlmon(path, *bytes));
   return ParseHeapProfile(path, *std::move(bytes), options);
 }
 

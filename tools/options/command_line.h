@@ -113,7 +113,7 @@ struct FoundOption {
   Given given;
 };
 
-// Reads a command line without knowing what the options mean.
+// Reads a command line; the meaning of options is in the table.
 struct Reader {
   std::function<absl::Status(const FoundOption& found)> set_option;
   std::function<absl::Status(const std::string& word)> add_word;

@@ -100,7 +100,7 @@ class Run {
   CommandResult ShowMlmon(const Options& options) const {
     auto report = ReportMlmon(options, terminal_);
     if (!report.ok()) return Failed(report.status());
-    // What is damaged is shown, and is no success.
+    // A damaged file is shown, and the status says so.
     if (!report->damage.empty()) return {2, std::move(report->text), Line(report->damage)};
     return {0, std::move(report->text), ""};
   }

@@ -62,7 +62,7 @@ int OpenFile(const std::string& path, struct stat* status) {
   if (stat(path.c_str(), status) != 0 || !S_ISREG(status->st_mode)) return -1;
   const int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
   if (fd < 0) return -1;
-  // What was there a moment ago may not be what was opened.
+  // Another file may have come there after stat().
   if (fstat(fd, status) == 0 && S_ISREG(status->st_mode)) return fd;
   close(fd);
   return -1;

@@ -4,6 +4,7 @@
 #include <cinttypes>
 #include <cstdio>
 
+#include "tracker/base/check.h"
 #include "tracker/names/base_name.h"
 
 namespace allomon::recording {
@@ -25,6 +26,7 @@ class Starts {
         ranges_.begin(), ranges_.end(), address,
         [](uint64_t value, const UnwindRange& range) { return value < range.begin; });
     const bool is_inside = after != ranges_.begin() && address < (after - 1)->end;
+    ALLOMON_DCHECK("inv.load.places", !is_inside || (after - 1)->begin <= address);
     return is_inside ? (after - 1)->begin : address;
   }
 
@@ -90,6 +92,7 @@ void CodeNames::LookUpFile(uint32_t number, const std::string& debug_folder) {
       lines.push_back(LineOf(frame));
     }
   }
+  ALLOMON_DCHECK_EQ("inv.load.asked", found_[number].size(), asked_[number].size());
 }
 
 heap::Line CodeNames::LineOf(const CodeFrame& frame) {

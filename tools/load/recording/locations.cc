@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <string>
 
+#include "tracker/base/check.h"
+
 namespace allomon::recording {
 namespace {
 
@@ -52,6 +54,7 @@ uint32_t Locations::Intern(const Place& place) {
   const auto [found, is_new] = index_of_.try_emplace(place, static_cast<uint32_t>(places_.size()));
   if (!is_new) return found->second;
   places_.push_back(place);
+  ALLOMON_DCHECK_EQ("inv.load.numbers", found->second + size_t{1}, places_.size());
   if (place.file < kFunction) names_.Ask(place.file, place.address);
   return found->second;
 }

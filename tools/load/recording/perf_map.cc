@@ -14,6 +14,8 @@
 #include <memory>
 #include <utility>
 
+#include "tracker/base/check.h"
+
 namespace allomon::recording {
 namespace {
 
@@ -71,7 +73,7 @@ std::string MappedFile(const std::string& process, const std::string& name) {
   return "";
 }
 
-// Where agents put dumps: a folder for each day and run.
+// The folders of agents' dumps: one for each day and run.
 void AddAgentsFolders(const std::string& name, std::vector<std::string>* paths) {
   const char* const chosen = std::getenv("JITDUMPDIR");
   const char* const home = chosen != nullptr ? chosen : std::getenv("HOME");
@@ -164,7 +166,11 @@ PerfMap::PerfMap(std::string text, std::string dump, uint32_t pid)
     const bool overlaps = next != by_begin.begin() && std::prev(next)->second.end > function->begin;
     if (!overlaps) by_begin.emplace_hint(next, function->begin, *function);
   }
-  for (const auto& [begin, function] : by_begin) functions_.push_back(function);
+  for (const auto& [begin, function] : by_begin) {
+    ALLOMON_DCHECK("inv.load.places",
+                   functions_.empty() || functions_.back().end <= function.begin);
+    functions_.push_back(function);
+  }
 }
 
 void PerfMap::AddLines(std::vector<GeneratedCode>* functions) const {

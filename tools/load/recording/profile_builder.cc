@@ -5,7 +5,9 @@
 #include <cstring>
 #include <tuple>
 
+#include "tools/heap/sum_check.h"
 #include "tools/load/recording/recording_profile.h"
+#include "tracker/base/check.h"
 #include "tracker/formats/recording_weights.h"
 
 namespace allomon::recording {
@@ -109,11 +111,13 @@ void ProfileBuilder::AddThreads(const Process& process) {
 // Returns the node in the tree for each node of the process.  Parents have smaller numbers.
 std::vector<uint32_t> ProfileBuilder::AddStacks(const Process& process) {
   const std::vector<uint32_t> location_of = locations_.Add(process);
+  ALLOMON_DCHECK_EQ("inv.load.rows", location_of.size(), process.nodes.size());
   std::vector<uint32_t> node_of = {0};
   node_of.reserve(process.nodes.size() + 1);
   tree_.Reserve(process.nodes.size());
   for (size_t i = 0; i < process.nodes.size(); ++i) {
     const Node& node = process.nodes[i];
+    ALLOMON_DCHECK_LE("inv.load.tree", node.parent, i);
     const bool is_cut = node.parent == 0 && node.cut != 0;
     const uint32_t parent = is_cut ? tree_.Add(0, locations_.AddCut()) : node_of[node.parent];
     node_of.push_back(tree_.Add(parent, location_of[i]));
@@ -158,6 +162,7 @@ std::vector<uint32_t> ProfileBuilder::AddRows(const Process& process,
 void ProfileBuilder::AddEvents(const Process& process, const std::vector<uint32_t>& sample_of) {
   for (const Process::Event& event : process.events) {
     if (event.kind == 0) continue;
+    ALLOMON_DCHECK_LT("inv.load.rows", event.row, sample_of.size());
     heap::Sample& sample = profile_.samples[sample_of[event.row]];
     const Metric metric = MetricOf(event);
     if (IsOfMetric(event, metric)) {
@@ -171,6 +176,7 @@ void ProfileBuilder::AddEvents(const Process& process, const std::vector<uint32_
 void ProfileBuilder::AddAges(const Process& process, const std::vector<uint32_t>& sample_of) {
   for (const LiveBlock& block : process.live) {
     if (block.row == 0) continue;
+    ALLOMON_DCHECK_LT("inv.load.rows", block.row, sample_of.size());
     profile_.samples[sample_of[block.row]].ages.push_back(AgeOf(process, block));
   }
 }
@@ -185,6 +191,7 @@ uint64_t ProfileBuilder::MostFrames() {
 }
 
 heap::HeapProfile ProfileBuilder::Finish() {
+  ALLOMON_DCHECK_EQ("inv.load.rows", node_of_sample_.size(), profile_.samples.size());
   const uint64_t most = MostFrames();
   for (size_t i = 0; i < profile_.samples.size(); ++i) {
     heap::Sample& sample = profile_.samples[i];
@@ -213,6 +220,12 @@ uint8_t Log2(uint64_t value) {
 }
 
 uint64_t Since(uint64_t then, uint64_t now) { return now > then ? now - then : 0; }
+
+[[maybe_unused]] heap::Amount AmountOf(const std::vector<heap::AgeCell>& cells) {
+  heap::Amount amount;
+  for (const heap::AgeCell& cell : cells) amount.Add(cell.amount);
+  return amount;
+}
 
 std::tuple<uint8_t, uint8_t, bool> AgeIn(const heap::AgeCell& cell) {
   return {cell.log2_bytes, cell.log2_nanos, cell.other_thread};
@@ -249,6 +262,10 @@ heap::AgeCell AgeOf(const Process& process, const LiveBlock& block) {
 }
 
 void Merge(std::vector<heap::AgeCell>* cells) {
+  [[maybe_unused]] heap::SumCheck sum;
+  if constexpr (internal::kDebugChecks) {
+    for (const heap::AgeCell& cell : *cells) sum.Add(cell.amount);
+  }
   std::sort(cells->begin(), cells->end(),
             [](const heap::AgeCell& a, const heap::AgeCell& b) { return AgeIn(a) < AgeIn(b); });
   size_t kept = 0;
@@ -261,6 +278,7 @@ void Merge(std::vector<heap::AgeCell>* cells) {
   }
   cells->resize(kept);
   cells->shrink_to_fit();
+  ALLOMON_DCHECK("inv.heap.sum", sum.Is(AmountOf(*cells)));
 }
 
 }  // namespace allomon::recording

@@ -8,6 +8,7 @@
 #include "tools/load/recording/code_names.h"
 #include "tools/load/recording/find_code.h"
 #include "tools/load/recording/profile_builder.h"
+#include "tracker/base/check.h"
 #include "tracker/formats/recording.h"
 #include "tracker/names/base_name.h"
 
@@ -80,6 +81,7 @@ class Programs {
       builders_.emplace_back(&names_, reads_perf_maps_);
       bytes_.push_back(0);
     }
+    ALLOMON_DCHECK_EQ("inv.load.rows", builders_.size(), bytes_.size());
     builders_[place->second].Add(process);
     bytes_[place->second] += process.record.allocated.bytes;
   }

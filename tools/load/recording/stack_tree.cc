@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "tracker/base/check.h"
+
 namespace allomon::recording {
 namespace {
 
@@ -38,6 +40,8 @@ uint32_t StackTree::Add(uint32_t parent, uint32_t location) {
   if (2 * (nodes_.size() + 1) > slots_.size()) Reserve(nodes_.size() + 1);
   uint32_t& number = slots_[SlotOf(parent, location)];
   if (number != 0) return number;
+  ALLOMON_DCHECK_LE("inv.load.tree", parent, nodes_.size());
+  ALLOMON_DCHECK_LE("inv.heap.room", 2 * (nodes_.size() + 1), slots_.size());
   nodes_.push_back({parent, location, DepthOf(parent) + 1});
   return number = static_cast<uint32_t>(nodes_.size());
 }
@@ -46,6 +50,8 @@ std::vector<uint32_t> StackTree::StackOf(uint32_t node, uint64_t most) const {
   std::vector<uint32_t> stack;
   stack.reserve(std::min<uint64_t>(DepthOf(node), most));
   for (; node != 0 && stack.size() < most; node = nodes_[node - 1].parent) {
+    ALLOMON_DCHECK_LE("inv.load.tree", node, nodes_.size());
+    ALLOMON_DCHECK_LT("inv.load.tree", nodes_[node - 1].parent, node);
     stack.push_back(nodes_[node - 1].location);
   }
   return stack;

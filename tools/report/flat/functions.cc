@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "tools/text/amounts.h"
+#include "tracker/base/check.h"
 
 namespace allomon::report {
 namespace {
@@ -74,9 +75,16 @@ bool IsStarter(const Change& change, double whole) {
 }
 
 template <typename Row>
+bool AreInOrder(const std::vector<Row>& rows, SortKey key) {
+  return std::is_sorted(rows.begin(), rows.end(),
+                        [key](const Row& a, const Row& b) { return InOrder(a, b, key); });
+}
+
+template <typename Row>
 void Sort(const Order& order, double whole, std::vector<Row>* rows) {
   std::stable_sort(rows->begin(), rows->end(),
                    [&order](const Row& a, const Row& b) { return InOrder(a, b, order.key); });
+  ALLOMON_DCHECK("inv.report.order", AreInOrder(*rows, order.key));
   if (!order.starters_last) return;
   std::stable_partition(rows->begin(), rows->end(),
                         [whole](const Row& row) { return !IsStarter(row, whole); });
@@ -144,6 +152,7 @@ std::vector<Function> Functions(const Profile& profile, const Order& order) {
     const MlmonCount& count = profile.data.masters[i];
     if (IsUsed(count)) functions.push_back({&names[i], count});
   }
+  ALLOMON_DCHECK_LE("inv.report.part", functions.size(), names.size());
   Sort(order, Whole(profile.data), &functions);
   return functions;
 }

@@ -4,6 +4,8 @@
 #include <cstddef>
 #include <numeric>
 
+#include "tracker/base/check.h"
+
 namespace allomon::report {
 namespace {
 
@@ -15,11 +17,13 @@ class Divider {
         scale_(area.width * area.height / std::accumulate(weights.begin(), weights.end(), 0.0)) {}
 
   std::vector<Rectangle> Divide() {
+    ALLOMON_DCHECK("inv.report.order", std::is_sorted(weights_.rbegin(), weights_.rend()));
     for (size_t first = 0; first < weights_.size();) {
       const size_t end = RowEnd(first);
       LayRow(first, end);
       first = end;
     }
+    ALLOMON_DCHECK_EQ("inv.report.cells", rectangles_.size(), weights_.size());
     return rectangles_;
   }
 

@@ -4,6 +4,7 @@
 
 #include "tools/report/table/outputs.h"
 #include "tools/text/plain_text.h"
+#include "tracker/base/check.h"
 
 namespace allomon::views {
 namespace {
@@ -31,6 +32,7 @@ std::string JsonOf(const Data& data) {
 }
 
 std::string JsonRow(const Table& table, const std::vector<Cell>& row) {
+  ALLOMON_DCHECK_EQ("inv.report.cells", row.size(), table.columns.size());
   std::string text;
   for (size_t i = 0; i < row.size(); ++i) {
     if (table.columns[i].key.empty()) continue;
@@ -67,6 +69,7 @@ std::string CsvTable(const Table& table) {
   }
   text += "\n";
   for (const auto& row : table.rows) {
+    ALLOMON_DCHECK_EQ("inv.report.cells", row.size(), table.columns.size());
     std::string line;
     bool is_first = true;
     for (size_t i = 0; i < row.size(); ++i) {

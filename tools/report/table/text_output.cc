@@ -3,6 +3,7 @@
 #include "tools/report/table/outputs.h"
 #include "tools/text/names.h"
 #include "tools/text/plain_text.h"
+#include "tracker/base/check.h"
 
 namespace allomon::views {
 namespace {
@@ -26,7 +27,7 @@ std::string FitTreeName(const std::string& text, int columns, Charset charset) {
          report::FitName(text.substr(BlanksOf(text)), columns - blanks, charset);
 }
 
-// Where the function's name ends in a chain.
+// Returns the end of the function's name in a chain.
 size_t EndOfName(const std::string& chain) {
   return std::min({chain.find(" < "), chain.find(" > "), chain.size()});
 }
@@ -62,6 +63,7 @@ std::vector<std::string> Wrapped(const std::string& text, const TextStyle& style
     end = text.find(' ', start);
     const std::string word = CutToEnd(text.substr(start, end - start),
                                       style.width - static_cast<int>(indent.size()), style.charset);
+    ALLOMON_DCHECK("inv.report.width", Columns(word) <= style.width);
     if (!is_begin && Columns(line) + 1 + Columns(word) > style.width) {
       lines.push_back(line);
       line = indent;
@@ -106,6 +108,7 @@ class Writer {
       grid.columns.push_back(ColumnOf(column));
     }
     for (const auto& row : table.rows) {
+      ALLOMON_DCHECK_EQ("inv.report.cells", row.size(), table.columns.size());
       auto& cells = grid.rows.emplace_back();
       for (const size_t i : shown) cells.push_back(CellOf(row[i]));
     }

@@ -5,6 +5,7 @@
 #include "tools/report/table/cells.h"
 #include "tools/report/views/all_views.h"
 #include "tools/report/views/growth.h"
+#include "tracker/base/check.h"
 
 namespace allomon::views {
 namespace {
@@ -26,6 +27,7 @@ Ages AgesOf(const Scene& scene) {
     const heap::Sample& sample = scene.SampleOf(stack);
     for (const heap::AgeCell& cell : sample.ages) {
       const Estimate estimate = heap::EstimateOf(cell.amount, sample, sampling);
+      ALLOMON_DCHECK_LT("inv.report.bucket", AgeBucket(cell.log2_nanos), ages.by_nanos.size());
       ages.live.Add(estimate);
       ages.by_nanos[AgeBucket(cell.log2_nanos)].Add(estimate);
       if (cell.log2_bytes == heap::kUnknownLog2) continue;

@@ -29,7 +29,7 @@ void AddFunctions(const Scene& scene, heap::RowKey key, Report* report);
 void AddStack(const Scene& scene, uint32_t stack, const std::string& title,
               std::vector<TextLine>* lines);
 
-// ---- Rows by the value of a label: whose memory it is.
+// ---- Rows by the value of a label.
 
 // Adds the table "labels".  Each row is a value of Options::by_label, with the measure's metric and
 // with those of live, peak and allocated that the profile has.

@@ -7,7 +7,9 @@
 #include <utility>
 
 #include "tools/heap/join.h"
+#include "tools/heap/sum_check.h"
 #include "tools/report/views/diff_view.h"
+#include "tracker/base/check.h"
 
 namespace allomon::views {
 namespace {
@@ -63,7 +65,7 @@ class Builder {
                                           : heap::AfterOf(amount, sample, comparison);
   }
 
-  // Churn, for one, changes what was allocated and nothing of what is live.
+  // Churn changes the allocated amount alone, and nothing of the live one.
   void AddOthers(const heap::HeapProfile& before, const heap::HeapProfile& after) {
     std::vector<double> p_values, least;
     std::vector<OtherChange> others;
@@ -106,7 +108,19 @@ class Builder {
     const auto rows = heap::RowsOf(changes_.stacks, values_, key, [this](const ChangeSums& sums) {
       return Value(sums.before) + Value(sums.after);
     });
+    ALLOMON_DCHECK("inv.heap.sum", RowsAddUp(rows));
     for (const auto& row : rows) Add(row.frame, 0, row.self);
+  }
+
+  bool RowsAddUp(const std::vector<heap::Row<ChangeSums>>& rows) const {
+    heap::SumCheck before, after;
+    ChangeSums whole;
+    for (const ChangeSums& value : values_) whole.Add(value);
+    for (const auto& row : rows) {
+      before.Add(row.self.before.amount);
+      after.Add(row.self.after.amount);
+    }
+    return before.Is(whole.before.amount) && after.Is(whole.after.amount);
   }
 
   void AddNodes(heap::Direction direction) {
@@ -120,6 +134,7 @@ class Builder {
     std::vector<double> least;
     for (Change& change : changes_.rows) {
       change.p_value = heap::PValue(change.sums, measure_.blocks);
+      ALLOMON_DCHECK("inv.heap.probability", 0 <= change.p_value && change.p_value <= 1 + 1e-9);
       p_values.push_back(change.p_value);
       least.push_back(heap::LeastPValue(change.sums));
     }

@@ -2,8 +2,10 @@
 #include <tuple>
 
 #include "tools/heap/heap_profile.h"
+#include "tools/heap/sum_check.h"
 #include "tools/report/table/cells.h"
 #include "tools/report/views/all_views.h"
+#include "tracker/base/check.h"
 
 namespace allomon::views {
 namespace {
@@ -19,6 +21,7 @@ class FunctionsView {
       : scene_(scene), by_line_(key == heap::RowKey::kLine), blocks_(scene.measure.blocks) {
     rows_ = heap::RowsOf(scene.stacks, scene.values, key,
                          [this](const Estimate& estimate) { return Value(estimate); });
+    ALLOMON_DCHECK("inv.heap.sum", RowsAddUp());
     rows_.erase(std::remove_if(rows_.begin(), rows_.end(),
                                [this](const Row& row) { return Value(row.total) == 0; }),
                 rows_.end());
@@ -47,6 +50,16 @@ class FunctionsView {
 
  private:
   double Value(const Estimate& estimate) const { return ValueOf(estimate.amount, blocks_); }
+
+  // Each block is charged to one row, whose callers' totals have it, too.
+  bool RowsAddUp() const {
+    heap::SumCheck sum;
+    for (const Row& row : rows_) {
+      sum.Add(row.self.amount);
+      if (!heap::IsPartOf(row.self, row.total)) return false;
+    }
+    return sum.Is(scene_.selected.amount);
+  }
 
   // Removes the rows without own amounts, which come last when rows are sorted by these.
   void LeaveOutCallers() {

@@ -3,6 +3,9 @@
 #include <algorithm>
 #include <cmath>
 
+#include "tools/heap/sum_check.h"
+#include "tracker/base/check.h"
+
 namespace allomon::views {
 namespace {
 
@@ -32,10 +35,13 @@ heap::Interval DifferenceInterval(const Growth& growth, double share) {
   const heap::Estimate &a = growth.recent, &b = growth.died;
   const heap::Interval of_a = IntervalOf(a, growth.live), of_b = heap::BytesInterval(b);
   const double difference = a.amount.bytes - share * b.amount.bytes;
-  return {difference - std::sqrt(Square(a.amount.bytes - of_a.low) +
-                                 Square(share * (of_b.high - b.amount.bytes))),
-          difference + std::sqrt(Square(of_a.high - a.amount.bytes) +
-                                 Square(share * (b.amount.bytes - of_b.low)))};
+  const heap::Interval interval = {
+      difference - std::sqrt(Square(a.amount.bytes - of_a.low) +
+                             Square(share * (of_b.high - b.amount.bytes))),
+      difference + std::sqrt(Square(of_a.high - a.amount.bytes) +
+                             Square(share * (b.amount.bytes - of_b.low)))};
+  ALLOMON_DCHECK("inv.heap.interval", interval.low <= difference && difference <= interval.high);
+  return interval;
 }
 
 double NetBytes(const Growth& growth, const Generations& generations) {
@@ -52,6 +58,7 @@ Generations GenerationsOf(double run_nanos) {
   generations.end_log2 = log2 - 1;
   generations.nanos = std::exp2(log2 - 1) - std::exp2(log2 - 3);
   generations.old_nanos = run_nanos - std::exp2(log2 - 3);
+  ALLOMON_DCHECK("inv.report.part", 0 < generations.nanos && generations.nanos <= run_nanos);
   return generations;
 }
 
@@ -64,6 +71,8 @@ void Growth::Add(const heap::Sample& sample, const heap::Sampling& sampling,
     old.Add(estimate);
     if (cell.log2_nanos < generations.end_log2) recent.Add(estimate);
   }
+  ALLOMON_DCHECK("inv.report.part", heap::IsPartOf(recent, old));
+  ALLOMON_DCHECK("inv.report.part", heap::IsPartOf(old, live));
   for (const heap::AgeCell& cell : sample.deaths) {
     if (cell.log2_nanos < generations.first_log2) continue;
     died.Add(heap::EstimateOf(cell.amount, sample, sampling));

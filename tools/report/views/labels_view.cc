@@ -7,8 +7,10 @@
 
 #include "tools/heap/heap_profile.h"
 #include "tools/heap/labels.h"
+#include "tools/heap/sum_check.h"
 #include "tools/report/table/cells.h"
 #include "tools/report/views/all_views.h"
+#include "tracker/base/check.h"
 
 namespace allomon::views {
 namespace {
@@ -34,6 +36,7 @@ class LabelsView {
     std::stable_sort(rows_.begin(), rows_.end(), [this](const ValueRow& a, const ValueRow& b) {
       return scene_.options->sort == SortKey::kName ? a.value < b.value : Key(a) > Key(b);
     });
+    ALLOMON_DCHECK("inv.heap.sum", RowsAddUp());
   }
 
   Table Make() const {
@@ -49,6 +52,12 @@ class LabelsView {
   }
 
  private:
+  bool RowsAddUp() const {
+    heap::SumCheck sum;
+    for (const ValueRow& row : rows_) sum.Add(Of(row, metrics_[0]).amount);
+    return sum.Is(scene_.selected.amount);
+  }
+
   void Add(const heap::Sample& sample) {
     const std::string_view value = heap::LabelValue(sample, scene_.options->by_label);
     const auto [place, is_new] = numbers_.try_emplace(std::string(value), rows_.size());

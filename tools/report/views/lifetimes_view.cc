@@ -3,9 +3,11 @@
 #include <vector>
 
 #include "tools/heap/rows.h"
+#include "tools/heap/sum_check.h"
 #include "tools/report/table/cells.h"
 #include "tools/report/views/all_views.h"
 #include "tools/report/views/growth.h"
+#include "tracker/base/check.h"
 
 namespace allomon::views {
 namespace {
@@ -45,6 +47,7 @@ class LifetimesView {
     std::stable_sort(rows_.begin(), rows_.end(), [](const Row& a, const Row& b) {
       return a.deaths.died.amount.bytes > b.deaths.died.amount.bytes;
     });
+    ALLOMON_DCHECK("inv.heap.sum", RowsAddUp());
   }
 
   bool empty() const { return rows_.empty(); }
@@ -84,6 +87,14 @@ class LifetimesView {
     uint32_t frame = 0;
     Deaths deaths;
   };
+
+  // The rows, and the classes of ages, have each freed block once.
+  bool RowsAddUp() const {
+    heap::SumCheck rows, ages;
+    for (const Row& row : rows_) rows.Add(row.deaths.died.amount);
+    for (const Estimate& estimate : all_.by_nanos) ages.Add(estimate.amount);
+    return rows.Is(all_.died.amount) && ages.Is(all_.died.amount);
+  }
 
   Row& RowOf(const heap::Stack& stack) {
     const uint32_t frame = scene_.stacks.cells[stack.begin];

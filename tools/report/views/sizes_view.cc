@@ -5,6 +5,7 @@
 #include "tools/heap/heap_profile.h"
 #include "tools/report/table/cells.h"
 #include "tools/report/views/all_views.h"
+#include "tracker/base/check.h"
 
 namespace allomon::views {
 namespace {
@@ -42,6 +43,7 @@ class SizesView {
     for (size_t i = 0; i < scene.stacks.stacks.size(); ++i) {
       const auto size = SizeOf(scene.SampleOf(scene.stacks.stacks[i]));
       if (!size.has_value()) continue;
+      ALLOMON_DCHECK_LT("inv.report.bucket", BucketOf(*size), buckets_.size());
       buckets_[BucketOf(*size)].Add(scene.values[i]);
       known_ = true;
     }

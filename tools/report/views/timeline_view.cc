@@ -6,6 +6,7 @@
 #include "tools/report/table/cells.h"
 #include "tools/report/views/all_views.h"
 #include "tools/text/plain_text.h"
+#include "tracker/base/check.h"
 
 namespace allomon::views {
 namespace {
@@ -61,6 +62,7 @@ class Plot {
     std::vector<double> last(most_.size(), 0);
     for (const TimelinePoint& point : points_) {
       const auto column = static_cast<size_t>(ColumnOf(point.seconds));
+      ALLOMON_DCHECK_LT("inv.report.bucket", column, most_.size());
       most_[column] = std::max(most_[column], Most(point));
       last[column] = std::isfinite(point.live_bytes) ? point.live_bytes : 0;
     }

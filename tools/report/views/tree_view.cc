@@ -4,9 +4,11 @@
 #include <utility>
 
 #include "tools/heap/heap_profile.h"
+#include "tools/heap/sum_check.h"
 #include "tools/report/table/cells.h"
 #include "tools/report/views/all_views.h"
 #include "tools/text/names.h"
+#include "tracker/base/check.h"
 
 namespace allomon::views {
 namespace {
@@ -28,6 +30,8 @@ class TreeView {
         folds_(scene.options->format == Format::kTable),
         tree_(heap::TreeOf(scene.stacks, scene.values, direction)) {
     FindChildren();
+    ALLOMON_DCHECK("inv.report.part", heap::IsPartOf(tree_.nodes[0].total, scene.selected));
+    ALLOMON_DCHECK("inv.report.part", ParentsHoldTheirChildren());
   }
 
   void Add(Report* report) {
@@ -58,6 +62,14 @@ class TreeView {
     for (uint32_t node = 1; node < tree_.nodes.size(); ++node) {
       if (Total(node) > 0) children_[next[tree_.nodes[node].parent]++] = node;
     }
+  }
+
+  bool ParentsHoldTheirChildren() const {
+    for (uint32_t node = 1; node < tree_.nodes.size(); ++node) {
+      const Node& parent = tree_.nodes[tree_.nodes[node].parent];
+      if (!heap::IsPartOf(tree_.nodes[node].total, parent.total)) return false;
+    }
+    return true;
   }
 
   // Orders nodes by total.  Among equals the caller comes first, which has a smaller number than
@@ -133,6 +145,7 @@ class TreeView {
       const auto [node, indent] = todo.back();
       todo.pop_back();
       const uint32_t last = LastOf(node);
+      ALLOMON_DCHECK_LE("inv.heap.tree", node, last);
       table->rows.push_back(CellsOf(node, last, indent));
       push_children(last, indent + 1);
     }

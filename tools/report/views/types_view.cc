@@ -6,8 +6,10 @@
 
 #include "tools/heap/block_type.h"
 #include "tools/heap/heap_profile.h"
+#include "tools/heap/sum_check.h"
 #include "tools/report/table/cells.h"
 #include "tools/report/views/all_views.h"
+#include "tracker/base/check.h"
 
 namespace allomon::views {
 namespace {
@@ -31,6 +33,7 @@ class TypesView {
     for (size_t i = 0; i < scene.stacks.stacks.size(); ++i) {
       AddBlocks(scene.stacks.stacks[i], scene.values[i]);
     }
+    ALLOMON_DCHECK("inv.heap.sum", RowsAddUp());
     rows_.erase(std::remove_if(rows_.begin(), rows_.end(),
                                [this](const TypeRow& row) { return Value(row.estimate) == 0; }),
                 rows_.end());
@@ -63,6 +66,12 @@ class TypesView {
 
   double Value(const Estimate& estimate) const {
     return ValueOf(estimate.amount, scene_.measure.blocks);
+  }
+
+  bool RowsAddUp() const {
+    heap::SumCheck sum;
+    for (const TypeRow& row : rows_) sum.Add(row.estimate.amount);
+    return sum.Is(scene_.selected.amount);
   }
 
   void AddBlocks(const heap::Stack& stack, const Estimate& estimate) {
