@@ -8,7 +8,7 @@
 #include <cstring>
 #include <random>
 
-#include "tests/fuzz/amounts.h"
+#include "tests/fuzz/imported.h"
 #include "tests/recording_reader/support/recording_builder.h"
 #include "tools/load/recording/recording_profile.h"
 #include "tools/symbols/code_file.h"

@@ -1,8 +1,8 @@
 // Runs a target without libFuzzer: on its seeds and the inputs of its archive, on truncations of
 // each, and on some thousand damaged inputs.  The damage is the same each time.
 //
-//   replay --archive=X.tgz --dictionary=X.dict --rounds=N --accepted=PERCENT
-//                            the test, which keeps a fatal input
+//   replay --archive=X.tgz --corpus=FOLDER --dictionary=X.dict --rounds=N --accepted=PERCENT
+//                            the test, which keeps a fatal input; FOLDER is one in the archive
 //   replay --seeds=FOLDER    writes the target's own seeds
 //   replay FILE...           the inputs kept by libFuzzer
 #include <algorithm>
@@ -40,9 +40,10 @@ std::string ReadFile(const std::string& path) {
   return std::string(std::istreambuf_iterator<char>(file), {});
 }
 
-// The regular files of a tar archive.
-std::vector<std::string> Unpack(const std::string& path) {
+// The regular files of a folder in a tar archive.
+std::vector<std::string> Unpack(const std::string& path, const std::string& folder) {
   constexpr size_t kBlock = 512;
+  constexpr size_t kNameBytes = 100;
   constexpr size_t kSizeAt = 124;
   constexpr size_t kTypeAt = 156;
   const auto tar = pprof::Gunzip(ReadFile(path));
@@ -50,10 +51,13 @@ std::vector<std::string> Unpack(const std::string& path) {
   std::vector<std::string> files;
   for (size_t at = 0; at + kBlock <= tar->size() && (*tar)[at] != '\0';) {
     const size_t size = strtoull(tar->substr(at + kSizeAt, 12).c_str(), nullptr, 8);
-    if ((*tar)[at + kTypeAt] == '0') files.push_back(tar->substr(at + kBlock, size));
+    const std::string name = tar->substr(at, kNameBytes);
+    if ((*tar)[at + kTypeAt] == '0' && name.compare(0, folder.size() + 1, folder + "/") == 0) {
+      files.push_back(tar->substr(at + kBlock, size));
+    }
     at += kBlock + (size + kBlock - 1) / kBlock * kBlock;
   }
-  Require(!files.empty(), "an archive has inputs", path);
+  Require(!files.empty(), "an archive has inputs", folder);
   return files;
 }
 
@@ -118,6 +122,7 @@ std::string Damaged(const std::string& input) {
 
 struct Arguments {
   std::string archive;
+  std::string corpus;
   std::string dictionary;
   std::string seeds;
   uint64_t rounds = 0;
@@ -130,6 +135,7 @@ bool Parse(int argc, char** argv, Arguments* args) {
   std::string rounds;
   std::string accepted;
   const std::pair<std::string_view, std::string*> options[] = {{"--archive=", &args->archive},
+                                                               {"--corpus=", &args->corpus},
                                                                {"--dictionary=", &args->dictionary},
                                                                {"--seeds=", &args->seeds},
                                                                {"--rounds=", &rounds},
@@ -178,7 +184,7 @@ void RequireAccepted(const std::vector<std::string>& seeds) {
 int Test(const Arguments& args) {
   std::vector<std::string> inputs = Seeds();
   RequireAccepted(inputs);
-  for (std::string& input : Unpack(args.archive)) inputs.push_back(std::move(input));
+  for (std::string& input : Unpack(args.archive, args.corpus)) inputs.push_back(std::move(input));
   testing::Mutator damage(testing::kFuzzSeed, args.dictionary.empty()
                                                   ? std::vector<std::string>{std::string(1, '\0')}
                                                   : ReadDictionary(args.dictionary));
@@ -211,7 +217,8 @@ int Main(int argc, char** argv) {
   Arguments args;
   if (!Parse(argc, argv, &args)) {
     fprintf(stderr,
-            "usage: replay --archive=X.tgz [--dictionary=X.dict] --rounds=N [--accepted=PERCENT]\n"
+            "usage: replay --archive=X.tgz --corpus=FOLDER [--dictionary=X.dict] --rounds=N\n"
+            "              [--accepted=PERCENT]\n"
             "       replay --seeds=FOLDER\n"
             "       replay FILE...\n");
     return 2;

@@ -13,8 +13,8 @@ folder=$(dirname "$(readlink -f "$0")")
 source_dir=$(dirname "$(dirname "$folder")")
 corpus=$(realpath -m "${CORPUS:-$source_dir/.deps/fuzz}")
 
-all=()
-for archive in "$folder"/*.tgz; do all+=("$(basename "$archive" .tgz)"); done
+# The archive has a folder for each target.
+mapfile -t all < <(tar -tzf "$folder/corpora.tgz" | cut -d/ -f1 | uniq)
 
 usage() {
   echo "usage: run.sh SECONDS [TARGET...]; the targets are ${all[*]}" >&2
@@ -36,6 +36,7 @@ labels=("${labels[@]/%/_fuzzer}")
 log=$(mktemp)
 seeds=$(mktemp -d)
 trap 'rm -rf "$log" "$seeds"' EXIT
+tar -xzf "$folder/corpora.tgz" -C "$seeds"
 # shellcheck disable=SC2086 # a command with options
 if ! ${BAZEL:-./bazelw} build --config=fuzz --curses=no "${labels[@]}" >"$log" 2>&1 </dev/null; then
   cat "$log" >&2
@@ -54,8 +55,7 @@ mkdir -p "$corpus/findings"
 failed=0
 printf '%-10s %8s %12s %8s %9s %7s  %s\n' target seconds executions edges features inputs finding
 for target in "${targets[@]}"; do
-  mkdir -p "$corpus/$target" "$seeds/$target"
-  tar -xzf "$folder/$target.tgz" -C "$seeds/$target"
+  mkdir -p "$corpus/$target"
   dictionary=()
   [[ -e $folder/$target.dict ]] && dictionary=("-dict=$folder/$target.dict")
   start=$SECONDS

@@ -10,8 +10,8 @@ for flag in ${CXXFLAGS/-stdlib=libc++/}; do
   flags+=("--copt=$flag" "--linkopt=$flag")
 done
 
-targets=()
-for archive in tests/fuzz/*.tgz; do targets+=("$(basename "$archive" .tgz)"); done
+# The archive has a folder for each target.
+mapfile -t targets < <(tar -tzf tests/fuzz/corpora.tgz | cut -d/ -f1 | uniq)
 labels=("${targets[@]/#/"//tests/fuzz:"}")
 # shellcheck disable=SC2016 # the loader expands it
 options=(--platform_suffix=oss_fuzz "--action_env=CC=$CC" "--action_env=CXX=$CXX"
@@ -23,6 +23,9 @@ ${BAZEL:-./bazelw} build "${options[@]}" "${labels[@]/%/_fuzzer}"
 bin=$(${BAZEL:-./bazelw} info "${options[@]}" bazel-bin)
 
 mkdir -p "$OUT/lib"
+inputs=$(mktemp -d)
+trap 'rm -rf "$inputs"' EXIT
+tar -xmzf tests/fuzz/corpora.tgz -C "$inputs"
 for target in "${targets[@]}"; do
   program=$OUT/${target}_fuzzer
   cp "$bin/tests/fuzz/${target}_fuzzer" "$program"
@@ -30,9 +33,6 @@ for target in "${targets[@]}"; do
   # All but the C library's own.
   ldd "$bin/tests/fuzz/${target}_fuzzer" | awk '$2 == "=>" && $3 ~ /^\// { print $3 }' |
     grep -Ev '/(libc|libm|libdl|librt|libpthread)\.so' | xargs -r cp -Lt "$OUT/lib"
-  inputs=$(mktemp -d)
-  tar -xmzf "tests/fuzz/$target.tgz" -C "$inputs"
-  (cd "$inputs" && python3 -m zipfile -c "${program}_seed_corpus.zip" ./*)
-  rm -rf "$inputs"
+  (cd "$inputs/$target" && python3 -m zipfile -c "${program}_seed_corpus.zip" ./*)
   [[ ! -e tests/fuzz/$target.dict ]] || cp "tests/fuzz/$target.dict" "$program.dict"
 done
