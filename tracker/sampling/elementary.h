@@ -1,7 +1,7 @@
 // Logarithm and exponential without the C library's libm.  Loading libm takes a tenth of the time
 // in which a short program starts.
 //
-// Relative error below 2^-50 (tests/tracker/elementary_test.cc).  Uses no errno, requires rounding
+// Relative error below 2^-50 (tests/tracker/arithmetic_test.cc).  Uses no errno, requires rounding
 // to nearest, has no state: callable anywhere, also inside malloc and in signal handlers.
 #ifndef ALLOMON_TRACKER_SAMPLING_ELEMENTARY_H_
 #define ALLOMON_TRACKER_SAMPLING_ELEMENTARY_H_
