@@ -1,8 +1,12 @@
-#include "tools/text/regexp.h"
-
+// Texts that tools read and write: regular expressions, numbers, mangled names.
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <string>
+
+#include "tools/symbols/demangle.h"
+#include "tools/text/numbers.h"
+#include "tools/text/regexp.h"
 
 namespace allomon::mlprof {
 namespace {
@@ -161,6 +165,97 @@ TEST(RegexpTest, BytesAboveAsciiAreOrdinary) {
   EXPECT_TRUE(Matches("ü+$", "ü")) << "the last byte repeats, not the letter";
   EXPECT_TRUE(Matches("[\x80-\xff]", "\xe4"));
   EXPECT_TRUE(Matches(".", "\xff"));
+}
+
+TEST(NumbersTest, MinusIsATilde) {
+  EXPECT_EQ(FormatFixed(-1.5, 1), "~1.5");
+  EXPECT_EQ(FormatFixed(-0.01, 1), "~0.0") << "Standard ML keeps the sign";
+  EXPECT_EQ(FormatFixed(-0.0, 1), "0.0");
+  EXPECT_EQ(FormatCommas(-1234), "~1,234");
+  EXPECT_EQ(FormatCommas(-123), "~123");
+}
+
+TEST(NumbersTest, ExactHalvesRoundToEven) {
+  EXPECT_EQ(FormatFixed(0.25, 1), "0.2");
+  EXPECT_EQ(FormatFixed(0.75, 1), "0.8");
+  EXPECT_EQ(FormatFixed(0.05, 1), "0.1") << "0.05 is a little more in binary";
+}
+
+TEST(NumbersTest, PercentagesOfAnyMagnitude) { EXPECT_EQ(FormatFixed(1e300, 1).size(), 303u); }
+
+TEST(NumbersTest, CommasEveryThreeDigitsFromTheEnd) {
+  EXPECT_EQ(FormatCommas(0), "0");
+  EXPECT_EQ(FormatCommas(999), "999");
+  EXPECT_EQ(FormatCommas(1000), "1,000");
+  EXPECT_EQ(FormatCommas(1234567), "1,234,567");
+}
+
+std::string Real(const char* text) {
+  double value = 0;
+  return ScanReal(text, &value) ? FormatFixed(value, 3) : "none";
+}
+
+TEST(NumbersTest, RealEndsWhereItStopsBeingOne) {
+  EXPECT_EQ(Real("5"), "5.000");
+  EXPECT_EQ(Real(" 5.25%"), "5.250");
+  EXPECT_EQ(Real("5."), "5.000");
+  EXPECT_EQ(Real(".5"), "0.500");
+  EXPECT_EQ(Real("5e"), "5.000");
+  EXPECT_EQ(Real("5e1"), "50.000");
+  EXPECT_EQ(Real("5.5E~1x"), "0.550");
+  EXPECT_EQ(Real("0x10"), "0.000") << "C would read sixteen";
+  EXPECT_EQ(Real("1,5"), "1.000");
+}
+
+TEST(NumbersTest, RealSigns) {
+  EXPECT_EQ(Real("~5"), "~5.000");
+  EXPECT_EQ(Real("-5"), "~5.000");
+  EXPECT_EQ(Real("+5"), "5.000");
+  EXPECT_EQ(Real("- 5"), "none");
+}
+
+TEST(NumbersTest, RealIsNotThere) {
+  EXPECT_EQ(Real(""), "none");
+  EXPECT_EQ(Real("."), "none");
+  EXPECT_EQ(Real("e5"), "none");
+  EXPECT_EQ(Real("x"), "none");
+}
+
+TEST(NumbersTest, RealBeyondTheReals) {
+  double value = 0;
+  ASSERT_TRUE(ScanReal("-inf", &value));
+  EXPECT_TRUE(std::isinf(value) && value < 0);
+  ASSERT_TRUE(ScanReal("NaN", &value));
+  EXPECT_TRUE(std::isnan(value));
+  ASSERT_TRUE(ScanReal("1e99999999999999999999", &value));
+  EXPECT_TRUE(std::isinf(value));
+}
+
+TEST(Demangled, OldAndNewRust) {
+  EXPECT_EQ(Demangled("_RNvNtCs1234_7mycrate3foo3bar"), "mycrate::foo::bar");
+  EXPECT_EQ(Demangled("_RNvNtCs1234_7mycrate3foo3bar.cold"), "mycrate::foo::bar");
+  EXPECT_EQ(Demangled("_RINvNtC3std3mem8align_ofdE"), "std::mem::align_of::<f64>");
+  EXPECT_EQ(Demangled("_ZN5alloc7raw_vec11finish_grow17h0123456789abcdefE"),
+            "alloc::raw_vec::finish_grow");
+}
+
+TEST(Demangled, CppAndD) {
+  EXPECT_EQ(Demangled("_ZN1a4nameB5cxx11Ei.constprop.0"), "a::name(int)");
+  EXPECT_EQ(Demangled("_D8demangle4testFZv"), "demangle.test()");
+  EXPECT_EQ(Demangled("_Dmain"), "D main");
+}
+
+TEST(Demangled, OtherNamesStay) {
+  for (const char* name : {"main", "_Rest", "_D", "_Default", "Exit.exit", "gawk+0x1234", ""}) {
+    EXPECT_EQ(Demangled(name), name);
+  }
+}
+
+// A name of MLton's table may end as if a compiler had cloned it.
+TEST(DemangledForeign, LeavesMLtonsNamesAlone) {
+  for (const char* name : {"List.part", "Exit.cold", "a.part.0"}) {
+    EXPECT_EQ(DemangledForeign(name), name);
+  }
 }
 
 }  // namespace
