@@ -11,8 +11,7 @@
 
 #include "absl/strings/escaping.h"
 #include "nlohmann/json.hpp"
-#include "tests/flame/support/profile_maker.h"
-#include "tests/flame/support/server_profile.h"
+#include "tests/flame/support/profiles.h"
 #include "tools/flame/json_text.h"
 #include "tools/flame/page.h"
 #include "tools/pprof/gzip.h"

@@ -5,8 +5,7 @@
 
 #include <map>
 
-#include "tests/flame/support/profile_maker.h"
-#include "tests/flame/support/server_profile.h"
+#include "tests/flame/support/profiles.h"
 
 namespace allomon::flame {
 namespace {

@@ -6,8 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "tests/flame/support/profile_maker.h"
-#include "tests/flame/support/server_profile.h"
+#include "tests/flame/support/profiles.h"
 #include "tools/flame/flame.h"
 #include "tools/flame/page.h"
 #include "tools/heap/heap_profile.h"
