@@ -1,5 +1,6 @@
 // Frames of an interpreted language among native ones, by a walker.
 #include <algorithm>
+#include <cstdint>
 #include <functional>
 #include <string>
 #include <thread>
@@ -8,7 +9,6 @@
 #include "allomon/interpreter.h"
 #include "gtest/gtest.h"
 #include "tests/callstack/capturing.h"
-#include "tests/interpreter/toy_interpreter.h"
 #include "tracker/callstack/capture.h"
 #include "tracker/callstack/managed_functions.h"
 #include "tracker/symbols/symbols.h"
@@ -19,10 +19,93 @@ namespace {
 using testing::Captured;
 using testing::CaptureHere;
 using testing::IsIn;
-using testing::RunInToyLoop;
-using testing::RunToyLoop;
-using testing::ToyCode;
-using testing::ToyFrame;
+
+// ---- A minimal interpreter whose frames appear in call stacks through the C interface: a loop
+// runs functions of a toy language, each of which calls the next one or allocates.
+
+struct ToyCode {
+  std::string name;
+  std::string file;
+  uint32_t first_line;
+  bool is_hidden = false;
+};
+
+// A frame of the toy language.
+struct ToyFrame {
+  const ToyCode* code;
+  uint32_t line;
+  const void* loop;  // an address in the native frame that runs it
+  const ToyFrame* caller;
+};
+
+// This thread's innermost frame.
+thread_local const ToyFrame* toy_frame = nullptr;
+
+// A walk that reaches a frame with this caller ends as lost.
+const ToyFrame kBrokenFrame = {};
+
+int Begin(void*, allomon_interpreter_walk* walk) {
+  walk->place[0] = reinterpret_cast<uintptr_t>(toy_frame);
+  return toy_frame == nullptr ? ALLOMON_WALK_END : ALLOMON_WALK_FRAME;
+}
+
+int Next(void*, allomon_interpreter_walk* walk, allomon_interpreter_frame* frame) {
+  const auto* const next = reinterpret_cast<const ToyFrame*>(walk->place[0]);
+  if (next == nullptr) return ALLOMON_WALK_END;
+  if (next == &kBrokenFrame) return ALLOMON_WALK_LOST;
+  frame->code = reinterpret_cast<uintptr_t>(next->code);
+  frame->position = next->line;
+  frame->native_frame = reinterpret_cast<uintptr_t>(next->loop);
+  walk->place[0] = reinterpret_cast<uintptr_t>(next->caller);
+  return ALLOMON_WALK_FRAME;
+}
+
+int Describe(void*, const allomon_interpreter_frame* frame,
+             allomon_interpreter_function* function) {
+  const auto* const code = reinterpret_cast<const ToyCode*>(frame->code);
+  if (code->is_hidden) return ALLOMON_WALK_END;
+  function->name = code->name.data();
+  function->name_bytes = code->name.size();
+  function->file = code->file.data();
+  function->file_bytes = code->file.size();
+  function->first_line = code->first_line;
+  function->line = frame->position;
+  return ALLOMON_WALK_FRAME;
+}
+
+// Runs body() as `line` of `code`, in a native frame of its own.
+__attribute__((noinline)) void RunToyLoop(const ToyCode& code, uint32_t line,
+                                          const std::function<void()>& body) {
+  volatile int loop = 0;
+  const ToyFrame frame = {&code, line, const_cast<int*>(&loop), toy_frame};
+  toy_frame = &frame;
+  body();
+  toy_frame = frame.caller;
+  loop = loop + 1;
+}
+
+// Does the same in the loop that runs the caller.
+__attribute__((noinline)) void RunInToyLoop(const ToyCode& code, uint32_t line,
+                                            const std::function<void()>& body) {
+  const ToyFrame frame = {&code, line, toy_frame->loop, toy_frame};
+  toy_frame = &frame;
+  body();
+  toy_frame = frame.caller;
+}
+
+// Called once for all tests of the process.
+void RegisterToyInterpreter() {
+  static const allomon_status status = [] {
+    allomon_interpreter toy = ALLOMON_INTERPRETER_DEFAULTS;
+    toy.begin = Begin;
+    toy.next = Next;
+    toy.describe = Describe;
+    return allomon_interpreter_register(&toy);
+  }();
+  ASSERT_EQ(status, ALLOMON_OK);
+}
+
+// ---- The tests
 
 const ToyCode kMain = {"main", "toy.t", 1};
 const ToyCode kFold = {"fold", "list.t", 10};
@@ -53,7 +136,7 @@ allomon_interpreter_statistics Statistics() {
 
 class WalkerTest : public ::testing::Test {
  protected:
-  void SetUp() override { testing::RegisterToyInterpreter(); }
+  void SetUp() override { RegisterToyInterpreter(); }
 };
 
 __attribute__((noinline)) void NativeLibrary(const std::function<void()>& body) {
@@ -82,12 +165,12 @@ TEST_F(WalkerTest, NoNativeFrameOfALoopIsLeft) {
   Captured without;
   const auto capture = [](Captured* stack) { *stack = CaptureHere(); };
   for (Captured* stack : {&with, &without}) {
-    const ToyFrame* const kept = testing::toy_frame;
+    const ToyFrame* const kept = toy_frame;
     RunToyLoop(kMain, 1, [&] {
-      if (stack == &without) testing::toy_frame = nullptr;
+      if (stack == &without) toy_frame = nullptr;
       capture(stack);
     });
-    testing::toy_frame = kept;
+    toy_frame = kept;
   }
   EXPECT_EQ(Shape(without), Shapes{"-"});
   EXPECT_EQ(with.frames.size(), without.frames.size());
@@ -163,19 +246,19 @@ TEST_F(WalkerTest, SymbolsKnowTheFunctionNotTheLine) {
 TEST_F(WalkerTest, ABrokenChainEndsInUnknownAndIsCounted) {
   const uint64_t before = Statistics().lost;
   Captured stack;
-  const ToyFrame* const kept = testing::toy_frame;
-  testing::toy_frame = &testing::kBrokenFrame;
+  const ToyFrame* const kept = toy_frame;
+  toy_frame = &kBrokenFrame;
   RunToyLoop(kFold, 13, [&] { stack = CaptureHere(); });
-  testing::toy_frame = kept;
+  toy_frame = kept;
   EXPECT_EQ(Shape(stack), (Shapes{"-", "fold list.t:13", "(unknown) :0", "-"}));
   EXPECT_EQ(Statistics().lost, before + 1);
 }
 
 TEST_F(WalkerTest, AChainThatIsBrokenAtOnceLeavesTheNativeFramesWhereTheyAre) {
-  const ToyFrame* const kept = testing::toy_frame;
-  testing::toy_frame = &testing::kBrokenFrame;
+  const ToyFrame* const kept = toy_frame;
+  toy_frame = &kBrokenFrame;
   const Captured stack = CaptureHere();
-  testing::toy_frame = kept;
+  toy_frame = kept;
   EXPECT_EQ(Shape(stack), (Shapes{"-", "(unknown) :0"}));
 }
 
@@ -184,10 +267,10 @@ TEST_F(WalkerTest, AChainWithoutEndIsCut) {
   circle.caller = &circle;
   int here = 0;
   circle.loop = &here;
-  const ToyFrame* const kept = testing::toy_frame;
-  testing::toy_frame = &circle;
+  const ToyFrame* const kept = toy_frame;
+  toy_frame = &circle;
   const Captured stack = CaptureHere(100);
-  testing::toy_frame = kept;
+  toy_frame = kept;
   EXPECT_EQ(stack.frames.size(), 100u);
   EXPECT_TRUE(stack.truncated);
 }
