@@ -1,6 +1,10 @@
+// Gates without //allocator:malloc: frames of test frameworks, and what an expectation says then.
 #include "tracker/gates/framework_frames.h"
 
+#include <gtest/gtest-spi.h>
 #include <gtest/gtest.h>
+
+#include "tracker/gates/gtest.h"
 
 namespace allomon::internal {
 namespace {
@@ -62,6 +66,18 @@ TEST(Readable, WithoutLinesTheNamesDecide) {
                      {"Own()", "", 0},
                      {"A_B_Test::TestBody()", "", 0}}),
             "std::vector::push_back Own A_B_Test::TestBody ");
+}
+
+// Linked with a malloc that does not report: a gate that would see nothing must not pass.
+
+TEST(UnreportedMalloc, GateFailsAndNamesTheRemedy) {
+  EXPECT_NONFATAL_FAILURE(ALLOMON_EXPECT_ALLOCATIONS_LE(1000){}, "malloc = \"@allomon//allocator");
+  EXPECT_NONFATAL_FAILURE(ALLOMON_EXPECT_ALLOCATIONS_LE(1000){}, "CMake Allomon::malloc");
+}
+
+// checks inv.gates.probe: the probe was not seen.
+TEST(UnreportedMalloc, ScopeSaysSo) {
+  EXPECT_NE(AllocationsOf([] {}).error, "");
 }
 
 }  // namespace
