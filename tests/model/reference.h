@@ -7,6 +7,7 @@
 #ifndef ALLOMON_TESTS_MODEL_REFERENCE_H_
 #define ALLOMON_TESTS_MODEL_REFERENCE_H_
 
+#include <algorithm>
 #include <atomic>
 #include <cstdint>
 #include <memory>
@@ -132,6 +133,47 @@ class Runs {
   bool taken_[kPlaces] = {};
   uint64_t generations_ = 0;
 };
+
+inline RunPtr Runs::New(double rate) {
+  std::lock_guard<std::mutex> hold(mutex_);
+  bool* const free_place = std::find(std::begin(taken_), std::end(taken_), false);
+  if (free_place == std::end(taken_)) return nullptr;
+  *free_place = true;
+  const int place = static_cast<int>(free_place - taken_);
+  return RunPtr(new Run(place, ++generations_, rate), [this](const Run* run) { GiveBack(run); });
+}
+
+inline void Runs::GiveBack(const Run* run) {
+  {
+    std::lock_guard<std::mutex> hold(mutex_);
+    taken_[run->place] = false;
+  }
+  delete run;
+}
+
+inline void Runs::Publish(const RunPtr& run) {
+  std::lock_guard<std::mutex> hold(mutex_);
+  runs_.push_back(run);
+}
+
+inline std::vector<RunPtr> Runs::All() {
+  std::lock_guard<std::mutex> hold(mutex_);
+  return runs_;
+}
+
+inline bool Runs::AllGone() {
+  std::lock_guard<std::mutex> hold(mutex_);
+  return std::find(std::begin(taken_), std::end(taken_), true) == std::end(taken_);
+}
+
+inline RunPtr Runs::TakeOne(uint64_t random) {
+  std::lock_guard<std::mutex> hold(mutex_);
+  if (runs_.empty()) return nullptr;
+  const auto it = runs_.begin() + static_cast<std::ptrdiff_t>(random % runs_.size());
+  RunPtr run = std::move(*it);
+  runs_.erase(it);
+  return run;
+}
 
 }  // namespace allomon::model
 
