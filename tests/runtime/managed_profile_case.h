@@ -20,17 +20,34 @@ struct Cell {
 };
 inline constexpr int64_t kCellBytes = 24;  // with its header
 
-extern const ManagedFunction kBuild;  // "build", and so on
-extern const ManagedFunction kSmall;
-extern const ManagedFunction kLarge;
-extern const ManagedFunction kOpen;
+inline const ManagedFunction kBuild = RegisterManagedFunction("build", "list.ml", 3);
+inline const ManagedFunction kSmall = RegisterManagedFunction("small", "list.ml", 7);
+inline const ManagedFunction kLarge = RegisterManagedFunction("large", "list.ml", 9);
+inline const ManagedFunction kOpen = RegisterManagedFunction("open", "list.ml", 11);
 
 // Makes n cells, as kBuild.
-Local<Cell> Build(int n);
+inline Local<Cell> Build(int n) {
+  const ManagedCall call(kBuild);
+  Local<Cell> list;
+  for (int i = 0; i < n; ++i) list = make<Cell>(i, list);
+  return list;
+}
+
 // Makes two cells as the function kSmall, and between them calls Build(2).
-void Small();
+inline void Small() {
+  const ManagedCall call(kSmall);
+  make<Cell>(0, nullptr);
+  Build(2);
+  make<Cell>(0, nullptr);
+}
+
 // Makes two cells in an ALLOMON_FUNCTION(), and between them calls Small().
-void Scope();
+inline void Scope() {
+  ALLOMON_FUNCTION();
+  make<Cell>(0, nullptr);
+  Small();
+  make<Cell>(0, nullptr);
+}
 
 class ManagedProfileTest : public ::testing::Test {
  protected:
@@ -50,6 +67,33 @@ class ManagedProfileTest : public ::testing::Test {
   const ProfileData data_ = Profile::Malloc().value();
   ScopedProfileData unit_{data_};
 };
+
+inline void ManagedProfileTest::TearDown() {
+  Profile::Stop().IgnoreError();
+  EXPECT_TRUE(unit_.Restore().ok());
+  EXPECT_TRUE(Profile::Free(data_).ok());
+}
+
+inline void ManagedProfileTest::Start(ProfileStyle style, ProfileKind kind) {
+  ProfileOptions options;
+  options.kind = kind;
+  options.style = style;
+  ASSERT_TRUE(Profile::Start(options).ok());
+}
+
+inline NamedProfile ManagedProfileTest::StopAndCompare() {
+  EXPECT_TRUE(Profile::Stop().ok());
+  const HeapStatistics after = heap_->statistics();
+  NamedProfile profile = testing::Attributed(data_);
+  const auto words = [](uint64_t now, uint64_t then) { return 8 * MlmonInt(now - then); };
+  EXPECT_TRUE(profile.mlmon.total == words(after.allocated_words, before_.allocated_words));
+  EXPECT_TRUE(profile.mlmon.total_gc == words(after.promoted_words, before_.promoted_words));
+  return profile;
+}
+
+inline int64_t ManagedProfileTest::Bytes(const NamedProfile& profile, const char* function) {
+  return static_cast<int64_t>(testing::CountOf(profile, function).current);
+}
 
 }  // namespace allomon::gc
 

@@ -14,7 +14,6 @@
 #include "runtime/internal/collect/collection.h"
 #include "runtime/weak.h"
 #include "tests/runtime/model_objects.h"
-#include "tests/runtime/wild_tracker.h"
 #include "tracker/tracker.h"
 
 namespace allomon::gc::testing {

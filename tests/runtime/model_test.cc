@@ -17,7 +17,6 @@
 #include "runtime/heap.h"
 #include "tests/runtime/model_objects.h"
 #include "tests/runtime/model_program.h"
-#include "tests/runtime/wild_tracker.h"
 #include "tracker/tracker.h"
 
 namespace allomon::gc::testing {
