@@ -10,8 +10,7 @@ import time
 import modes
 import profiles
 import results
-import watch
-from hosts import Host, HostError
+from hosts import Host, HostError, memory
 
 # The budget covers samples of the default budget, the entry table and the profile's own tables.
 # //benchmarks:sample_memory tells what one live sample takes.
@@ -56,7 +55,7 @@ class Campaign:
             found = {"error": host.neutral(str(error))}
         result = results.Result(program.name, mode.name, time.monotonic() - start)
         try:
-            result.memory = watch.memory(host)
+            result.memory = memory(host)
         except HostError as error:
             found["error"] = str(error)
         return found, result, host

@@ -17,14 +17,13 @@ import zlib
 
 sys.dont_write_bytecode = True  # the source tree stays as it is
 
+import browsers
 import modes
-import packages
-import png
 import results
 import ways_to_build
 from campaign import Campaign
-from program import Program
-from watch import growth
+from hosts import growth
+from program import Program, missing
 
 QUIET = modes.Mode("quiet", {"BROKEN": "1"}, False, "for these tests")
 NO_LIBRARY = {"LD_PRELOAD": ""}
@@ -122,7 +121,7 @@ class TableTest(unittest.TestCase):
 
     def test_missing_packages_are_named_once(self):
         needs = (("sh", "dash"), ("/no/such", "one two"), ("no-such-command", "two three"))
-        self.assertEqual(packages.missing(needs), ["one", "two", "three"])
+        self.assertEqual(missing(needs), ["one", "two", "three"])
 
 
 def chunk(kind, body):
@@ -137,16 +136,16 @@ class PictureTest(unittest.TestCase):
             packed += bytes([kind])
             for i, value in enumerate(row):
                 left, corner = (row[i - 3], above[i - 3]) if i >= 3 else (0, 0)
-                packed += bytes([(value - png.PREDICTIONS[kind](left, above[i], corner)) % 256])
+                packed += bytes([(value - browsers.PREDICTIONS[kind](left, above[i], corner)) % 256])
             above = row
         head = chunk(b"IHDR", struct.pack(">IIBBBBB", width, 5, 8, 2, 0, 0, 0))
         with tempfile.NamedTemporaryFile(suffix=".png") as file:
             file.write(b"\x89PNG\r\n\x1a\n" + head + chunk(b"IDAT", zlib.compress(packed)))
             file.flush()
-            self.assertEqual(png.pixels(file.name), (7, 5, b"".join(rows)))
+            self.assertEqual(browsers.pixels(file.name), (7, 5, b"".join(rows)))
 
     def test_paeth_takes_the_nearest_neighbour(self):
-        self.assertEqual([png.paeth(*it) for it in ((5, 5, 5), (1, 9, 5), (9, 1, 9), (1, 9, 9))],
+        self.assertEqual([browsers.paeth(*it) for it in ((5, 5, 5), (1, 9, 5), (9, 1, 9), (1, 9, 9))],
                          [5, 5, 1, 1])
 
 

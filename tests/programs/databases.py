@@ -6,9 +6,8 @@ import re
 import signal
 import time
 
-from hosts import HostError, wait_for, wait_for_answer
+from hosts import HostError, Watch, wait_for, wait_for_answer
 from program import Program
-from watch import Watch
 
 
 def redis(host, options):

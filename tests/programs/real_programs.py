@@ -24,10 +24,10 @@ import compiled
 import databases
 import interpreters
 import modes
-import packages
 import results
 import web
 from campaign import Campaign
+from program import install, missing, version
 
 PROGRAMS = tuple(
     program
@@ -81,10 +81,10 @@ def prepare(options):
     """Installs or names what is missing."""
     needs = [need for program in options.programs for need in program.needs]
     needs = [it for it in needs if it[0] != "clang++" or "clang++" in options.compilers]
-    wanted = packages.missing(needs)
+    wanted = missing(needs)
     if wanted and options.install:
-        packages.install(wanted)
-        wanted = packages.missing(needs)
+        install(wanted)
+        wanted = missing(needs)
     if wanted:
         sys.exit(f"real_programs: these Debian packages are missing: {' '.join(wanted)}\n"
                  "real_programs: --install installs them; --only REGEXP leaves programs out")
@@ -98,7 +98,7 @@ def main(arguments):
         for program in options.programs:
             campaign.compare(program)
     if options.write:
-        versions = {it.name: packages.version(it.needs) for it in options.programs}
+        versions = {it.name: version(it.needs) for it in options.programs}
         how = f"servers {options.seconds} s under load, a database of {options.megabytes} MiB"
         text = results.markdown(campaign.results, versions, options.modes, how)
         results.write_into(options.write, text)

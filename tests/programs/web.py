@@ -5,9 +5,8 @@ import re
 import signal
 import time
 
-from hosts import HostError, wait_for
+from hosts import HostError, Watch, wait_for
 from program import Program, digest_of
-from watch import Watch
 
 NGINX = """
 daemon off; master_process on; worker_processes 2; pid {directory}/nginx.pid;
