@@ -11,7 +11,6 @@
 
 #include "tests/stress/crossing/cancelled.h"
 #include "tests/stress/crossing/rows.h"
-#include "tests/stress/crossing/work.h"
 
 namespace crossing {
 namespace {

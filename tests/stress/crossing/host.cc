@@ -7,7 +7,6 @@
 #include <ctime>
 
 #include "tests/stress/crossing/rows.h"
-#include "tests/stress/crossing/work.h"
 
 namespace crossing {
 namespace {

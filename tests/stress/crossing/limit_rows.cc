@@ -19,7 +19,6 @@
 #include <new>
 
 #include "tests/stress/crossing/rows.h"
-#include "tests/stress/crossing/work.h"
 
 namespace crossing {
 namespace {

@@ -12,7 +12,6 @@
 #include <string>
 
 #include "tests/stress/crossing/rows.h"
-#include "tests/stress/crossing/work.h"
 
 extern char** environ;
 

@@ -10,7 +10,6 @@
 #include <cstdlib>
 
 #include "tests/stress/crossing/rows.h"
-#include "tests/stress/crossing/work.h"
 
 namespace crossing {
 namespace {

@@ -1,8 +1,8 @@
-#include "tests/stress/crossing/work.h"
-
 #include <sys/wait.h>
 
 #include <cerrno>
+
+#include "tests/stress/crossing/rows.h"
 
 namespace crossing {
 
