@@ -13,7 +13,6 @@
 #include "tests/profile/golden_files.h"
 #include "tests/profile/mutator.h"
 #include "tests/tools/fake_program.h"
-#include "tools/mlprof/cells.h"
 #include "tools/mlprof/dot.h"
 #include "tools/mlprof/keep.h"
 #include "tools/mlprof/mlprof.h"
