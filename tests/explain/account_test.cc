@@ -68,6 +68,7 @@ uint64_t BytesOf(const Account& account, const std::string& id) {
 TEST(Account, KindsOfMappings) {
   Facts facts;
   facts.resident_bytes = [](uint64_t, uint64_t) { return 0; };
+  facts.stack_bytes = 8 << 20;
   const Account account = MakeAccount(ParseMappings(kSmaps), facts);
   EXPECT_EQ(BytesOf(account, "module_code"), 8192u);
   EXPECT_EQ(BytesOf(account, "module_data"), 4096u + 8192u);  // with the zeroed part
@@ -76,14 +77,42 @@ TEST(Account, KindsOfMappings) {
   EXPECT_EQ(account.rows.size(), 4u);
 }
 
+// Allocators put guards below their memory, too.
+TEST(Account, StacksHaveTheSizeOfKnownOnes) {
+  const auto mappings = ParseMappings(
+      "10000-11000 ---p 0 0:0 0\n11000-31000 rw-p 0 0:0 0\nRss: 4 kB\n"
+      "40000-41000 ---p 0 0:0 0\n41000-61000 rw-p 0 0:0 0\nRss: 8 kB\n"
+      "70000-71000 ---p 0 0:0 0\n71000-81000 rw-p 0 0:0 0\nRss: 16 kB\n");
+  Facts facts;
+  facts.resident_bytes = [](uint64_t, uint64_t) { return 0; };
+  EXPECT_EQ(BytesOf(MakeAccount(mappings, facts), "stacks"), 0u);
+  facts.stack_pointers = {0x12340};
+  const Account account = MakeAccount(mappings, facts);
+  EXPECT_EQ(BytesOf(account, "stacks"), 12u * 1024);
+  EXPECT_EQ(BytesOf(account, "other_anonymous"), 16u * 1024);
+}
+
+TEST(Account, RoomInHugePagesIsARowOfItsOwn) {
+  const auto mappings = ParseMappings(
+      "200000-400000 rw-p 0 0:0 0\nRss: 2048 kB\nAnonHugePages: 2048 kB\n"
+      "400000-600000 ---p 0 0:0 0\n600000-610000 rw-p 0 0:0 0\nRss: 64 kB\n");
+  Facts facts;
+  facts.areas = {{0x200000, 0x400000, Use::kBlocks, 4096, 8192, 1, 0},
+                 {0x600000, 0x610000, Use::kBlocks, 4096, 8192, 1, 0}};
+  const Account account = MakeAccount(mappings, facts);
+  EXPECT_EQ(BytesOf(account, "huge_room"), 0x200000u - 8192);
+  EXPECT_EQ(BytesOf(account, "never_handed_out"), 65536u - 8192);
+  EXPECT_EQ(SumOf(mappings).huge_bytes, 0x200000u);
+}
+
 // A page with live and free blocks, of which only a part is resident.
 TEST(Account, BlocksOfPages) {
   const auto mappings = ParseMappings("10000-50000 rw-p 0 0:0 0\nRss: 128 kB\n");
   Facts facts;
-  facts.areas = {{0x10000, 0x20000, Use::kBackend, 0, 0, 0},
-                 {0x20000, 0x30000, Use::kBlocks, 20000, 50000, 20},
-                 {0x30000, 0x40000, Use::kFreePages, 0, 0, 0},
-                 {0x40000, 0x50000, Use::kBlocks, 40000, 60000, 1}};
+  facts.areas = {{0x10000, 0x20000, Use::kBackend, 0, 0, 0, 0},
+                 {0x20000, 0x30000, Use::kBlocks, 20000, 50000, 20, 0},
+                 {0x30000, 0x40000, Use::kFreePages, 0, 0, 0, 0},
+                 {0x40000, 0x50000, Use::kBlocks, 40000, 60000, 1, 0}};
   facts.resident_bytes = [](uint64_t begin, uint64_t) -> uint64_t {
     return begin == 0x10000 ? 4096 : begin == 0x20000 ? 65536 : begin == 0x30000 ? 40960 : 16384;
   };
@@ -105,8 +134,8 @@ TEST(Account, BlocksOfPages) {
 TEST(Account, SurplusOfAMappingIsTakenFromTables) {
   const auto mappings = ParseMappings("10000-30000 rw-p 0 0:0 0\nRss: 64 kB\n");
   Facts facts;
-  facts.areas = {{0x10000, 0x1c000, Use::kBlocks, 49152, 49152, 4},
-                 {0x1c000, 0x30000, Use::kTables, 0, 0, 0}};
+  facts.areas = {{0x10000, 0x1c000, Use::kBlocks, 49152, 49152, 4, 0},
+                 {0x1c000, 0x30000, Use::kTables, 0, 0, 0, 0}};
   facts.resident_bytes = [](uint64_t begin, uint64_t) { return begin == 0x10000 ? 49152 : 24576; };
   const Account account = MakeAccount(mappings, facts);
   EXPECT_EQ(BytesOf(account, "live"), 49152u);
@@ -138,8 +167,8 @@ TEST(Account, RowsAddUp) {
     Facts facts;
     for (uint64_t at = below(5); at < 40;) {
       const uint64_t pages = 1 + below(6);
-      facts.areas.push_back({at * 4096, (at + pages) * 4096, static_cast<Use>(below(9)),
-                             below(30000), below(30000), below(3)});
+      facts.areas.push_back({at * 4096, (at + pages) * 4096, static_cast<Use>(below(10)),
+                             below(30000), below(30000), below(3), 0});
       at += pages + below(4);
     }
     facts.resident_bytes = [&](uint64_t begin, uint64_t end) {
@@ -156,14 +185,28 @@ TEST(Account, RowsAddUp) {
 TEST(Account, RoundingIsAPartOfLiveBlocks) {
   Account account;
   account.rows = {{"free_in_pages", "", 900, 0, 0, "", 0}, {"live", "", 1000, 0, 0, "", 0}};
-  SplitLive(150, "rounding", &account);
+  SplitLive(150, 0, "rounding", &account);
   EXPECT_EQ(BytesOf(account, "live"), 850u);
   EXPECT_EQ(BytesOf(account, "rounding"), 150u);
   EXPECT_EQ(account.rows.front().id, "free_in_pages");  // the largest now
-  SplitLive(5000, "rounding", &account);
+  SplitLive(5000, 0, "rounding", &account);
   EXPECT_EQ(BytesOf(account, "live"), 0u);
-  SplitLive(-1, "rounding", &account);
+  SplitLive(-1, 0, "rounding", &account);
   EXPECT_EQ(account.rows.size(), 4u);
+}
+
+// 200 MiB in a class of 256 MiB: nobody touches what was not asked for.
+TEST(Account, RoundingOfLargeBlocksIsNotResident) {
+  Account account;
+  account.rows = {{"live", "", 200, 60, 0, "", 0}};
+  SplitLive(58, 56, "rounding", &account);
+  EXPECT_EQ(BytesOf(account, "rounding"), 2u);
+  EXPECT_EQ(BytesOf(account, "live"), 198u);
+  EXPECT_EQ(account.rows.front().untouched_bytes, 4u);  // asked for, and never written
+  account.rows = {{"live", "", 200, 60, 0, "", 0}};
+  SplitLive(56, 100, "rounding", &account);
+  EXPECT_EQ(account.rows.size(), 1u);
+  EXPECT_EQ(account.rows.front().resident_bytes, 200u);
 }
 
 }  // namespace

@@ -16,6 +16,7 @@ ALLOMON = runfile("//tools/allomon:allomon")
 HOST = runfile("//tests/explain:explain_host")
 LIBRARY = runfile("//allocator:liballomon.so")
 
+PYTHON = "/usr/bin/python3"
 MIB = 1 << 20
 BLOCK_CLASS = 1024  # of blocks of 1,000 bytes
 # {row: resident bytes} of what the host makes, the least and the most.  Rows of the C library's
@@ -40,8 +41,11 @@ UNTOUCHED = 40 * MIB
 class Explain(Case):
     def start(self, **variables):
         self.write("file", "x" * (6 * MIB))
+        return self.spawn([HOST, self.path("file")], variables)
+
+    def spawn(self, command, variables):
         host = subprocess.Popen(
-            [HOST, self.path("file")],
+            command,
             env={"PATH": "/usr/bin:/bin", **variables},
             cwd=self.directory,
             stdin=subprocess.PIPE,
@@ -163,6 +167,29 @@ class Explain(Case):
     def test_guarded_blocks(self):
         _, rows = self.check_preloaded(ALLOMON_PROFILE="no", ALLOMON_GUARD="1/100")
         self.assertGreater(rows["guard"]["resident_bytes"], 4096)
+
+    def test_python_arenas(self):
+        """Objects of 144 bytes, of which every second one was freed."""
+        if not os.path.exists(PYTHON):
+            self.skipTest(f"NOT TESTED: no {PYTHON}")
+        program = (
+            "import sys, time\nkept = [bytes(100) for _ in range(400000)]\ndel kept[::2]\n"
+            "print('ready', flush=True)\nsys.stdin.readline()\n"
+        )
+        each = 200000 * 144
+        for variables in ({}, {"LD_PRELOAD": LIBRARY, "ALLOMON_PROFILE": "idle"}):
+            with self.subTest(variables):
+                host = self.spawn([PYTHON, "-S", "-c", program], variables)
+                _, rows = self.explain(host)
+                for name in ("python", "python_free"):
+                    self.assert_near(rows[name]["resident_bytes"], each, 2 * MIB)
+                self.assert_near(rows["python"]["count"], 200000, 20000)
+        host = self.spawn(
+            [PYTHON, "-S", "-c", program],
+            {"LD_PRELOAD": LIBRARY, "ALLOMON_RECORD": self.path("rec")},
+        )
+        found, _ = self.explain(host)
+        self.assertIn("Python's objects in arenas", found["notes"][0])
 
     def test_text(self):
         host = self.start(LD_PRELOAD=LIBRARY, ALLOMON_PROFILE="no")

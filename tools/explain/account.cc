@@ -14,12 +14,15 @@ enum class Kind {
   kFreeInPages,
   kFreePages,
   kNeverListed,
+  kHugeRoom,
   kBackend,
   kSampledRoom,
   kTables,
   kRecording,
   kGuard,
   kManaged,
+  kPython,
+  kPythonFree,
   kBreak,
   kStacks,
   kMainStack,
@@ -51,7 +54,9 @@ constexpr Text kTexts[] = {
     {Kind::kFreePages, "free_pages", "free pages that are kept for later blocks",
      "malloc_trim(0) gives them back"},
     {Kind::kNeverListed, "never_handed_out", "room after the blocks of a page",
-     "if huge pages brought it: /sys/kernel/mm/transparent_hugepage/enabled = madvise"},
+     "touched by an earlier use of the page, and taken by its next blocks", false},
+    {Kind::kHugeRoom, "huge_room", "the same in mappings that have huge pages",
+     "/sys/kernel/mm/transparent_hugepage/enabled = madvise"},
     {Kind::kBackend, "allocator", "headers of the allocator", nullptr, false},
     {Kind::kSampledRoom, "sampled_free", "free room between sampled blocks",
      "a lower rate of samples"},
@@ -59,6 +64,10 @@ constexpr Text kTexts[] = {
     {Kind::kRecording, "recording", "Allomon's recording", "a smaller ALLOMON_RECORD_LIMIT"},
     {Kind::kGuard, "guard", "guarded blocks", "a lower rate of guarded blocks"},
     {Kind::kManaged, "managed", "managed heaps", "a collection, or a smaller young space", false},
+    {Kind::kPython, "python", "Python's objects, in its arenas",
+     "allomon report --metric=live shows whose they are", false},
+    {Kind::kPythonFree, "python_free", "free room in Python's arenas",
+     "goes when the objects beside it are freed, or with the process", false},
     {Kind::kBreak, "break", "the C library's heap (brk)", "malloc_trim(0) of the C library"},
     {Kind::kStacks, "stacks", "stacks of threads",
      "fewer threads; the touched part of a stack stays with its thread", false},
@@ -101,10 +110,15 @@ void SortRows(std::vector<Row>* rows) {
 class Accountant {
  public:
   Accountant(const std::vector<Mapping>& mappings, const Facts& facts)
-      : mappings_(mappings), facts_(facts), resident_(facts.areas.size()) {
+      : mappings_(mappings),
+        facts_(facts),
+        resident_(facts.areas.size()),
+        is_in_huge_(facts.areas.size()) {
     for (const Mapping& mapping : mappings) {
       if (mapping.is_executable && mapping.inode != 0) modules_.insert(mapping.name);
+      if (HasStackPointer(mapping)) stack_sizes_.insert(mapping.end - mapping.begin);
     }
+    if (facts.stack_bytes != 0) stack_sizes_.insert(facts.stack_bytes);
   }
 
   void Divide() {
@@ -113,7 +127,9 @@ class Accountant {
       const uint64_t bytes = mappings_[i].resident_bytes;
       DivideRest(i, bytes - std::min(bytes, in_areas));
     }
-    for (size_t i = 0; i < facts_.areas.size(); ++i) AddArea(facts_.areas[i], resident_[i]);
+    for (size_t i = 0; i < facts_.areas.size(); ++i) {
+      AddArea(facts_.areas[i], resident_[i], is_in_huge_[i]);
+    }
   }
 
   std::vector<Row> Rows() const {
@@ -143,7 +159,10 @@ class Accountant {
     uint64_t surplus = sum - std::min(sum, mapping.resident_bytes);
     TakeSurplus(false, &surplus);
     TakeSurplus(true, &surplus);
-    for (const Part& part : parts_) resident_[part.area] += part.bytes;
+    for (const Part& part : parts_) {
+      resident_[part.area] += part.bytes;
+      is_in_huge_[part.area] = is_in_huge_[part.area] || mapping.huge_bytes != 0;
+    }
     return std::min(sum, mapping.resident_bytes);
   }
 
@@ -188,12 +207,12 @@ class Accountant {
     Add(free, resident - live_bytes);
   }
 
-  void AddArea(const Area& area, uint64_t resident) {
+  void AddArea(const Area& area, uint64_t resident, bool is_in_huge) {
     switch (area.use) {
       case Use::kBlocks: {
         const uint64_t listed = std::min(std::max(area.listed_bytes, area.live_bytes), resident);
         AddBlocks(Kind::kLive, Kind::kFreeInPages, area, listed);
-        return Add(Kind::kNeverListed, resident - listed);
+        return Add(is_in_huge ? Kind::kHugeRoom : Kind::kNeverListed, resident - listed);
       }
       case Use::kLargeBlock:
         return AddBlocks(Kind::kLarge, Kind::kLarge, area, resident);
@@ -211,18 +230,25 @@ class Accountant {
         return Add(Kind::kGuard, resident);
       case Use::kManaged:
         return Add(Kind::kManaged, resident);
+      case Use::kPython:
+        return AddBlocks(Kind::kPython, Kind::kPythonFree, area, resident);
     }
   }
 
+  bool HasStackPointer(const Mapping& mapping) const {
+    return std::any_of(
+        facts_.stack_pointers.begin(), facts_.stack_pointers.end(),
+        [&mapping](uint64_t pointer) { return pointer >= mapping.begin && pointer < mapping.end; });
+  }
+
+  // pthread_create(3) maps a guard of a page or more right below.  So do some allocators, whose
+  // mappings have other sizes than the stacks that are known.
   bool IsStack(size_t i) const {
     const Mapping& mapping = mappings_[i];
-    for (const uint64_t pointer : facts_.stack_pointers) {
-      if (pointer >= mapping.begin && pointer < mapping.end) return true;
-    }
-    // pthread_create(3) maps a guard of a page or more right below; allocators that make pages
-    // accessible step by step have the inaccessible part above, or of many pages.
+    if (HasStackPointer(mapping)) return true;
     constexpr uint64_t kMostGuardBytes = 64 << 10;
     if (i == 0 || !mapping.is_writable || !mapping.name.empty()) return false;
+    if (stack_sizes_.count(mapping.end - mapping.begin) == 0) return false;
     const Mapping& below = mappings_[i - 1];
     return below.end == mapping.begin && !below.is_readable && !below.is_writable &&
            below.name.empty() && below.end - below.begin <= kMostGuardBytes;
@@ -271,18 +297,27 @@ class Accountant {
   };
   std::vector<Part> parts_;         // of a mapping
   std::vector<uint64_t> resident_;  // of each area
+  std::vector<bool> is_in_huge_;    // of each area: its mapping has huge pages
   size_t next_ = 0;                 // the first area that may lie in later mappings
   bool has_heap_ = false;           // the mapping has pages of the backend
   std::unordered_set<std::string> modules_;
+  std::unordered_set<uint64_t> stack_sizes_;  // of stacks that are known, or usual
   std::map<std::pair<Kind, std::string>, Row> rows_;
 };
 
 }  // namespace
 
-void SplitLive(double rounding_bytes, const std::string& name, Account* account) {
+void SplitLive(double rounding_bytes, double beyond_bytes, const std::string& name,
+               Account* account) {
   const auto live = std::find_if(account->rows.begin(), account->rows.end(),
                                  [](const Row& row) { return row.id == "live"; });
   if (live == account->rows.end() || !(rounding_bytes > 0)) return;
+  const auto untouched = static_cast<double>(live->untouched_bytes);
+  const double beyond = std::clamp(beyond_bytes, 0.0, std::min(rounding_bytes, untouched));
+  live->untouched_bytes -= static_cast<uint64_t>(beyond);
+  rounding_bytes -= beyond;
+  live->name = "live blocks, as asked for";
+  if (rounding_bytes < 1) return;
   const auto most = static_cast<double>(live->resident_bytes);
   Row rounding;
   rounding.id = "rounding";
@@ -291,7 +326,6 @@ void SplitLive(double rounding_bytes, const std::string& name, Account* account)
   rounding.remedy = "sizes that fill their class: allomon report --view=sizes";
   rounding.saves_bytes = rounding.resident_bytes;
   live->resident_bytes -= rounding.resident_bytes;
-  live->name = "live blocks, as asked for";
   account->rows.push_back(rounding);
   SortRows(&account->rows);
 }
@@ -302,6 +336,7 @@ Account MakeAccount(const std::vector<Mapping>& mappings, const Facts& facts) {
   Account account;
   account.totals = SumOf(mappings);
   account.rows = accountant.Rows();
+  for (const Area& area : facts.areas) account.large_live_bytes += area.large_live_bytes;
   return account;
 }
 

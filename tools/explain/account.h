@@ -27,12 +27,14 @@ struct Account {
   Totals totals;          // the sums of what was read
   std::vector<Row> rows;  // the largest first; their bytes add up to totals.resident_bytes
   std::vector<std::string> notes;
+  uint64_t large_live_bytes = 0;  // of live blocks of kLargeBytes or more, resident or not
 };
 
 // What the mappings do not say.
 struct Facts {
   std::vector<Area> areas;               // without overlap, in the order of their addresses
   std::vector<uint64_t> stack_pointers;  // of threads
+  uint64_t stack_bytes = 0;              // the usual size of a thread's stack; 0: not known
   // The resident bytes of a part of a mapping.
   std::function<uint64_t(uint64_t begin, uint64_t end)> resident_bytes;
 };
@@ -42,9 +44,11 @@ struct Facts {
 // less, so that rows always add up.
 Account MakeAccount(const std::vector<Mapping>& mappings, const Facts& facts);
 
-// Divides the row of live blocks: `rounding_bytes` of them were not asked for.  Does nothing if
-// there is no such row, or nothing to divide.
-void SplitLive(double rounding_bytes, const std::string& name, Account* account);
+// Divides the row of live blocks: `rounding_bytes` of them were not asked for.  Of these,
+// `beyond_bytes` are rounding of large blocks, of which the part that is not resident is taken from
+// the row's untouched bytes.  Does nothing if there is no such row, or nothing to divide.
+void SplitLive(double rounding_bytes, double beyond_bytes, const std::string& name,
+               Account* account);
 
 }  // namespace allomon::explain
 

@@ -123,6 +123,9 @@ std::string ToText(const Explanation& found, int width, Charset charset) {
                      std::to_string(found.threads) + (found.threads == 1 ? " thread" : " threads") +
                      "): " + Bytes(found.kernels.resident_bytes) + " resident";
   text += ", " + Bytes(found.kernels.proportional_bytes) + " if shared pages are divided";
+  if (found.kernels.huge_bytes != 0) {
+    text += ", " + Bytes(found.kernels.huge_bytes) + " in huge pages";
+  }
   if (found.kernels.swapped_bytes != 0)
     text += ", " + Bytes(found.kernels.swapped_bytes) + " swapped";
   if (!found.backend.empty()) text += "; malloc is " + Printable(found.backend, charset);
@@ -143,6 +146,7 @@ std::string ToJson(const Explanation& found) {
                {"allocator", found.backend},
                {"resident_bytes", found.kernels.resident_bytes},
                {"proportional_bytes", found.kernels.proportional_bytes},
+               {"huge_bytes", found.kernels.huge_bytes},
                {"swapped_bytes", found.kernels.swapped_bytes},
                {"sum_bytes", found.account.totals.resident_bytes},
                {"untouched_bytes", Untouched(found.account)},

@@ -8,6 +8,7 @@
 #include "tools/explain/heap_blocks.h"
 #include "tools/explain/mappings.h"
 #include "tools/explain/process.h"
+#include "tools/explain/python_arenas.h"
 #include "tools/explain/recorded.h"
 #include "tools/text/amounts.h"
 
@@ -51,6 +52,7 @@ void SplitLiveByRecording(const AskedFor& asked, Account* account) {
     if (row.id != "live" && row.id != "large") continue;
     given_bytes += static_cast<double>(row.resident_bytes + row.untouched_bytes);
   }
+  const double beyond = static_cast<double>(account->large_live_bytes) - asked.large_bytes;
   std::string name = "rounding up to size classes";
   if (asked.interval.low != asked.interval.high) {
     const auto bytes = [given_bytes](double of_asked) {
@@ -59,7 +61,7 @@ void SplitLiveByRecording(const AskedFor& asked, Account* account) {
     name += ": " + bytes(asked.interval.high) + " to " + bytes(asked.interval.low);
   }
   if (given_bytes > asked.bytes) {
-    SplitLive(given_bytes - asked.bytes, name, account);
+    SplitLive(given_bytes - asked.bytes, beyond, name, account);
   } else {
     account->notes.push_back("less was allocated than the recording estimates; its interval is " +
                              Bytes(static_cast<uint64_t>(asked.interval.low)) + " to " +
@@ -86,18 +88,31 @@ Facts ReadFacts(const Process& process, const std::vector<Mapping>& mappings, st
                 std::vector<std::string>* notes) {
   Facts facts;
   facts.stack_pointers = process.StackPointers();
+  facts.stack_bytes = process.StackBytes();
   facts.resident_bytes = [&process](uint64_t begin, uint64_t end) {
     return process.ResidentBytes(begin, end);
   };
   auto blocks = FindHeapBlocks(process, mappings);
-  if (!blocks.ok()) {
+  if (blocks.ok()) {
+    *backend = blocks->backend;
+    facts.areas = std::move(blocks->areas);
+    if (!blocks->not_known.empty()) notes->push_back(blocks->not_known);
+  } else {
     notes->emplace_back(blocks.status().message());
-    return facts;
   }
-  *backend = blocks->backend;
-  facts.areas = std::move(blocks->areas);
-  if (!blocks->not_known.empty()) notes->push_back(blocks->not_known);
+  AddPythonArenas(process, mappings, &facts.areas);
   return facts;
+}
+
+bool HasPython(const std::vector<Area>& areas) {
+  return std::any_of(areas.begin(), areas.end(),
+                     [](const Area& area) { return area.use == Use::kPython; });
+}
+
+absl::StatusOr<AskedFor> PythonsAskedFor() {
+  return absl::FailedPreconditionError(
+      "how much of the live blocks was asked for is not known: the recording does not tell them "
+      "from Python's objects in arenas");
 }
 
 absl::StatusOr<Explanation> ExplainOnce(uint32_t pid) {
@@ -113,7 +128,9 @@ absl::StatusOr<Explanation> ExplainOnce(uint32_t pid) {
   found.account.notes = std::move(notes);
   const std::string recording = RecordingOf(process, *mappings, facts.areas);
   if (!recording.empty()) {
-    const auto asked = ReadAskedFor(recording, pid, process.StartUnixNanos());
+    const auto asked = HasPython(facts.areas)
+                           ? PythonsAskedFor()
+                           : ReadAskedFor(recording, pid, process.StartUnixNanos());
     if (asked.ok()) SplitLiveByRecording(*asked, &found.account);
     if (!asked.ok()) found.account.notes.emplace_back(asked.status().message());
   }

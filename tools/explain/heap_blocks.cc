@@ -163,7 +163,7 @@ class Walk {
                                (word & 0xfff) * 4096;
         Area& block = Add(first, (word >> 12) * 4096, Use::kLargeBlock);
         block.live_blocks = 1;
-        block.live_bytes = (word >> 12) * 4096;
+        block.live_bytes = block.large_live_bytes = (word >> 12) * 4096;
       }
     }
   }
@@ -201,7 +201,7 @@ class Walk {
   }
 
   Area& Add(uint64_t begin, uint64_t size_bytes, Use use) {
-    found_.areas.push_back({begin, begin + size_bytes, use, 0, 0, 0});
+    found_.areas.push_back({begin, begin + size_bytes, use, 0, 0, 0, 0});
     return found_.areas.back();
   }
 
@@ -216,7 +216,7 @@ class Walk {
       const uint64_t size_bytes = (slices - own) * segments.slice_bytes;
       Area& block = Add(at + own * segments.slice_bytes, size_bytes,
                         is_live ? Use::kLargeBlock : Use::kFreePages);
-      block.live_bytes = is_live ? size_bytes : 0;
+      block.live_bytes = block.large_live_bytes = is_live ? size_bytes : 0;
       block.live_blocks = is_live ? 1 : 0;
       return;
     }
@@ -244,6 +244,7 @@ class Walk {
     page.live_bytes = used * block_bytes;
     page.listed_bytes = capacity * block_bytes;
     page.live_blocks = used;
+    page.large_live_bytes = block_bytes >= kLargeBytes ? page.live_bytes : 0;
   }
 
   void CountSlots(const ProcessMap& map, const SampledBlocks& sampled, Area* slots) const {
@@ -287,6 +288,7 @@ class Walk {
       runs->live_bytes += uint64_t{map.run_granules[of_run]} * sampled.granule_bytes;
       runs->live_blocks += 1;
     }
+    runs->large_live_bytes = runs->live_bytes;  // a granule is as large
   }
 
   const ProcessFile& memory_;
@@ -295,8 +297,8 @@ class Walk {
   std::string header_;  // of a segment
 };
 
-// Sorts, and drops empty areas and those that overlap one before: no page is counted twice,
-// whatever the process's memory says.
+}  // namespace
+
 void MakeDisjoint(std::vector<Area>* areas) {
   std::sort(areas->begin(), areas->end(),
             [](const Area& a, const Area& b) { return a.begin < b.begin; });
@@ -308,8 +310,6 @@ void MakeDisjoint(std::vector<Area>* areas) {
   };
   areas->erase(std::remove_if(areas->begin(), areas->end(), overlaps), areas->end());
 }
-
-}  // namespace
 
 absl::StatusOr<HeapBlocks> FindHeapBlocks(const Process& process,
                                           const std::vector<Mapping>& mappings) {
@@ -337,6 +337,13 @@ absl::StatusOr<HeapBlocks> FindHeapBlocks(const Process& process,
     found.backend = layout.backend;
     walk.AddMappedBlocks(layout.mapped_blocks);
     if (!walk.AddSegments(segments)) found.not_known = "the heap cannot be read";
+    const bool has_blocks = std::any_of(
+        found.areas.begin(), found.areas.end(),
+        [](const Area& area) { return area.use == Use::kBlocks || area.use == Use::kLargeBlock; });
+    if (!has_blocks && found.not_known.empty()) {
+      found.backend.clear();
+      found.not_known = "the process has a malloc of its own, whose blocks are not counted";
+    }
   }
   MakeDisjoint(&found.areas);
   return found;

@@ -25,6 +25,7 @@ enum class Use {
   kRecording,
   kGuard,
   kManaged,
+  kPython,  // objects in arenas of CPython's
 };
 
 struct Area {
@@ -34,13 +35,21 @@ struct Area {
   uint64_t live_bytes = 0;    // of blocks, each as large as its size class
   uint64_t listed_bytes = 0;  // of blocks that are live or in a free list: their memory was written
   uint64_t live_blocks = 0;
+  uint64_t large_live_bytes = 0;  // those of blocks of kLargeBytes or more
 };
+
+// From here on the rounding of a block may be whole pages, which nobody touches.
+inline constexpr uint64_t kLargeBytes = 32768;
 
 struct HeapBlocks {
   std::string backend;      // "mimalloc 2.0.9"
   std::vector<Area> areas;  // in the order of their addresses, without overlap
   std::string not_known;    // why blocks of the heap are not counted; "": they are
 };
+
+// Sorts, and drops empty areas and those that overlap one before: no page is counted twice,
+// whatever the process's memory says.
+void MakeDisjoint(std::vector<Area>* areas);
 
 // Fails if the process has no Allomon, or if its memory may not be read; the line says which.
 absl::StatusOr<HeapBlocks> FindHeapBlocks(const Process& process,

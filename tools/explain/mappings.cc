@@ -95,6 +95,7 @@ Totals SumOf(const std::vector<Mapping>& mappings) {
   for (const Mapping& mapping : mappings) {
     sum.resident_bytes += mapping.resident_bytes;
     sum.proportional_bytes += mapping.proportional_bytes;
+    sum.huge_bytes += mapping.huge_bytes;
     sum.swapped_bytes += mapping.swapped_bytes;
   }
   return sum;

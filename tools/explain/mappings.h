@@ -35,6 +35,7 @@ std::vector<Mapping> ParseMappings(std::string_view smaps);
 struct Totals {
   uint64_t resident_bytes = 0;
   uint64_t proportional_bytes = 0;
+  uint64_t huge_bytes = 0;  // in anonymous huge pages
   uint64_t swapped_bytes = 0;
 };
 Totals SumOf(const std::vector<Mapping>& mappings);

@@ -127,6 +127,13 @@ int64_t Process::StartUnixNanos() const {
   return nanos_of(CLOCK_REALTIME) - nanos_of(CLOCK_BOOTTIME) + since_boot;
 }
 
+uint64_t Process::StackBytes() const {
+  const auto text = ProcessFile(folder_ + "/limits").ReadAll();
+  constexpr char kLine[] = "Max stack size";
+  const size_t at = text.ok() ? text->find(kLine) : std::string::npos;
+  return at == std::string::npos ? 0 : strtoull(text->c_str() + at + strlen(kLine), nullptr, 10);
+}
+
 size_t Process::threads() const { return NamesIn(folder_ + "/task").size(); }
 
 // /proc/PID/pagemap (proc(5)): bit 63 of a page's entry is set if it is present.

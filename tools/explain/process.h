@@ -50,6 +50,9 @@ class Process {
   // The stack pointers of threads that are in a system call; those of others are not known.
   std::vector<uint64_t> StackPointers() const;
   size_t threads() const;
+  // The limit of its first stack, which is also the size of a thread's unless the program says
+  // another; 0: none, or not known.
+  uint64_t StackBytes() const;
   // 0: not known.
   int64_t StartUnixNanos() const;
   // The path by which this process opens a file that the other one names `path`.

@@ -1,6 +1,7 @@
 #include "tools/explain/recorded.h"
 
 #include "absl/status/status.h"
+#include "tools/explain/heap_blocks.h"
 #include "tools/load/load.h"
 
 namespace allomon::explain {
@@ -29,10 +30,13 @@ absl::StatusOr<AskedFor> ReadAskedFor(const std::string& path, uint32_t pid,
   if (profile->missing.samples != 0) return NotKnown("has lost samples");
   const heap::Sampling sampling = heap::SamplingOf(*profile, heap::Metric::kLive);
   heap::Estimate live;
+  double large_bytes = 0;
   for (const heap::Sample& sample : profile->samples) {
-    live.Add(heap::EstimateOf(sample[heap::Metric::kLive], sample, sampling));
+    const heap::Amount& amount = sample[heap::Metric::kLive];
+    live.Add(heap::EstimateOf(amount, sample, sampling));
+    if (sample.size_bytes >= kLargeBytes) large_bytes += amount.bytes;
   }
-  return AskedFor{live.amount.bytes, heap::BytesInterval(live)};
+  return AskedFor{live.amount.bytes, large_bytes, heap::BytesInterval(live)};
 }
 
 }  // namespace allomon::explain

@@ -12,6 +12,7 @@ namespace allomon::explain {
 
 struct AskedFor {
   double bytes = 0;
+  double large_bytes = 0;   // of blocks of kLargeBytes or more
   heap::Interval interval;  // in 95 of 100 runs; both ends are equal if it is exact
 };
 
