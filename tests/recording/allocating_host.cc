@@ -1,6 +1,7 @@
 // A host for preload_record_test.py: allocates blocks of 56 bytes, and ends as it is told.
 //
 //   allocating_host BLOCKS return|_exit|kill|abort|count|threads
+//   allocating_host BLOCKS keep|filter: blocks of 1,000 bytes, after a filter of system calls
 //   allocating_host TIMES dlclose LIBRARY
 #include <dlfcn.h>
 #include <pthread.h>
@@ -20,6 +21,16 @@ void Allocate(long blocks) {
     void* block = malloc(56);
     asm volatile("" : "+r"(block) : : "memory");
     free(block);
+  }
+}
+
+// Touches blocks that are never freed.
+void Keep(long blocks) {
+  constexpr size_t kBytes = 1000;
+  for (long i = 0; i < blocks; ++i) {
+    void* block = malloc(kBytes);
+    memset(block, 1, kBytes);
+    asm volatile("" : "+r"(block) : : "memory");
   }
 }
 
@@ -73,6 +84,13 @@ int main(int argc, char** argv) {
   if (strcmp(end, "count") == 0) AllocateAndCount(count);
   if (strcmp(end, "dlclose") == 0) {
     LoadAndUnload(count, argv[3]);
+    return 0;
+  }
+  if (strcmp(end, "filter") == 0 && prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0) return 2;
+  if (strcmp(end, "keep") == 0 || strcmp(end, "filter") == 0) {
+    Keep(count);
+    usleep(30'000);  // then the resident memory is read again
+    Keep(1000);
     return 0;
   }
   Allocate(count);

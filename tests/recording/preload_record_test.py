@@ -121,6 +121,21 @@ class Recorded(Case):
         done = self.record([HOST, "1000", "return"], {"ALLOMON_RECORD": "/proc/1/fd/987"})
         self.expect_silent(done)
 
+    def test_resident_memory_is_read_beside(self):
+        self.expect_silent(self.record([HOST, "50000", "keep"], {"ALLOMON_RATE": "1"}))
+        nanos, resident, live, most = self.process().memory
+        self.assertGreater(nanos, 0)
+        self.assertLessEqual(live, 51_100_000)
+        self.assertGreaterEqual(live, 50_000_000)
+        self.assertGreater(resident, live)
+        self.assertLess(resident, live + (200 << 20))
+        self.assertGreaterEqual(most, resident)
+
+    def test_resident_memory_is_not_read_once_there_may_be_a_filter(self):
+        """A filter of system calls may kill the host for a call that it does not make itself."""
+        self.expect_silent(self.record([HOST, "50000", "filter"], {"ALLOMON_RATE": "1"}))
+        self.assertLess(self.process().memory[2], 1_000_000)
+
     def test_library_that_comes_and_goes_takes_its_room_once(self):
         self.expect_silent(self.record([HOST, "400", "dlclose", LIBRARY], {"ALLOMON_RATE": "1"}))
         process = self.process()

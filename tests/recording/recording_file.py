@@ -25,6 +25,8 @@ class Process:
         rest = struct.unpack_from("<3Q2I2Q16Q", record, head.size)
         self.peak_bytes, self.lost = rest[1], rest[6]
         self.dropped_samples = rest[7]
+        # Nanoseconds, resident, live and most resident bytes.
+        self.memory = struct.unpack_from("<4Q", record, 296)
         text = b"".join(segments.get(TEXT, {}).values())
         self.program = text[fields[10] : fields[10] + fields[11]].decode()
         self.threads = [

@@ -23,7 +23,7 @@ LAYOUT = {
     MODULES: struct.Struct("<QQQQIIBB6x32s"),
     SAVED: struct.Struct("<QQ"),
 }
-RECORD = struct.Struct("<IIIIQQQdIIIIII10IQQQIIQQ16QII")
+RECORD = struct.Struct("<IIIIQQQdIIIIII10IQQQIIQQ16QII10Q")
 # Version 1, of which the other records are the same.
 LAYOUT_1 = {
     ROWS: struct.Struct("<IHBBII3Q3Q3QQ"),
@@ -170,6 +170,7 @@ class Process:
             counts = self.counts = (*record[14:22], 0)
             self.last_nanos = record[22]
             self.missing = record[36:38] + (0,) * 14
+            self.memory = (0,) * 4
             self.rows = [
                 Row1(row, record[33]) if row[1] else None
                 for row in recording.records(process, ROWS, counts[1])
@@ -180,6 +181,7 @@ class Process:
             self.last_nanos = record[24]
             epochs = record[27:29]
             self.missing = record[31:47]
+            self.memory = record[49:53]
             saved = list(recording.records(process, SAVED, counts[8]))
             self.rows = [
                 Row(row, self.rate, epochs, saved) if row[1] else None
@@ -230,6 +232,8 @@ def print_process(recording, number, out):
         f" rate {process.rate:.9g} allocated {text_of(process.allocated)}"
         f" live {text_of(process.live)} peak {text_of(process.peak)} last {process.last_nanos}"
         f" missing {' '.join(map(str, process.missing))}")
+    if any(process.memory):
+        out(f"memory {process.memory}")
     nodes = list(recording.records(number, NODES, process.counts[0]))
     for row in filter(None, process.rows):
         labels = recording.text(number, *row.labels).replace("\0", "|")

@@ -34,7 +34,9 @@ class ReadRecordingTest(unittest.TestCase):
     def test_recordings_of_tests(self):
         for seed in (1, 2):
             lines(TEXT, f"--make={seed}", self.path)
-            self.assertGreater(len(self.expect_same()), 5000)
+            read = self.expect_same()
+            self.assertGreater(len(read), 5000)
+            self.assertIn("memory (1, 20, 300, 4000)", read)
 
     # Of a process that the library of version 1 recorded, and of its tests.
     def test_recordings_of_version_1(self):

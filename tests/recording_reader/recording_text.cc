@@ -80,6 +80,10 @@ void PrintHead(const Process& process) {
             Nine(record.rate) + " allocated " + Tuple(record.allocated) + " live " +
             Tuple(record.live) + " peak " + Tuple(record.peak) + " last " +
             std::to_string(record.last_nanos) + " missing" + missing);
+  const ProcessMemory& memory = record.memory;
+  if (memory.nanos == 0) return;
+  PrintLine("memory " + Tuple(memory.nanos, memory.resident_bytes, memory.live_bytes,
+                              memory.most_resident_bytes));
 }
 
 std::string FileText(const Module& module) {
@@ -134,8 +138,9 @@ void Print(const Process& process) {
 
 int Make(const char* seed, const char* path) {
   const uint64_t number = std::strtoull(seed, nullptr, 10);
-  std::ofstream(path, std::ios::binary)
-      << BytesOf({RandomProcess(7, number, 5000, 12), RandomProcess(8, number + 1, 20, 3)});
+  RecordedProcess first = RandomProcess(7, number, 5000, 12);
+  first.record.memory = {1, 20, 300, 4000, {}};
+  std::ofstream(path, std::ios::binary) << BytesOf({first, RandomProcess(8, number + 1, 20, 3)});
   return 0;
 }
 

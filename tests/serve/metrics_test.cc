@@ -91,6 +91,16 @@ TEST(MetricsTest, BlocksAreWholeNumbers) {
   EXPECT_NE(text.find("allomon_live_blocks" + labels + " 0\n"), std::string::npos);
 }
 
+// Recordings of earlier versions do not have it.
+TEST(MetricsTest, ResidentMemoryHasALineIfItIsKnown) {
+  Process process = ProcessOf({""});
+  EXPECT_EQ(LinesOf(TextOf(process), "process_resident_memory_bytes{"), 0u);
+  process.record.memory.resident_bytes = 123456789;
+  EXPECT_NE(TextOf(process).find("process_resident_memory_bytes{pid=\"7\",program=\"host\","
+                                 "recording=\"x.rec\"} 123456789\n"),
+            std::string::npos);
+}
+
 TEST(MetricsTest, SumsOfALabelAreThoseOfTheProcess) {
   const ProcessFigures figures = FiguresOf(
       ProcessOf({LabelsOf({"tenant", "acme"}), LabelsOf({"tenant", "zeta"}), "",

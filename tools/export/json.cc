@@ -124,6 +124,10 @@ Json HeadJson(const HeapProfile& profile) {
   for (const heap::MissingKind& kind : heap::kMissingKinds) {
     json[kind.key] = profile.missing.*kind.count;
   }
+  if (profile.memory.resident_bytes != 0) {
+    json["resident_bytes"] = profile.memory.resident_bytes;
+    json["most_resident_bytes"] = profile.memory.most_resident_bytes;
+  }
   return json;
 }
 

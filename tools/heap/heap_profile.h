@@ -143,6 +143,14 @@ struct Missing {
   }
 };
 
+// The process as a whole at one moment, for the sum that its heap is a part of.
+struct ProcessMemory {
+  double seconds = 0;         // since the start
+  double resident_bytes = 0;  // by the kernel; 0: not known
+  double live_bytes = 0;      // as estimated then
+  double most_resident_bytes = 0;
+};
+
 struct HeapProfile {
   std::vector<Sample> samples;
   std::vector<Location> locations;
@@ -173,6 +181,7 @@ struct HeapProfile {
   int64_t start_unix_nanos = 0;
   double duration_seconds = 0;
   double peak_seconds = 0;  // time of the peak, since the start
+  ProcessMemory memory;
   Missing missing;
   std::vector<std::string> notes;  // lines for the reader of a report
   std::string origin;              // for messages: "recording", "pprof", "heap_v2", ...

@@ -66,6 +66,7 @@ void AddProfile(const HeapProfile& other, HeapProfile* sum) {
   for (size_t i = 0; i < kMetrics; ++i) sum->has[i] = sum->has[i] && other.has[i];
   sum->has_blocks = sum->has_blocks && other.has_blocks;
   sum->is_sum = true;
+  sum->memory = {};
   if (sum->rate != other.rate) {
     if (sum->rate != 0 && other.rate != 0) {
       sum->notes.push_back("the files have different rates of sampling: rows have no intervals");

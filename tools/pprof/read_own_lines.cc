@@ -169,6 +169,11 @@ void ReadRun(const Json& json, HeapProfile* profile) {
     profile->missing.*kind.count = NumberAt(json, kind.key);
   }
   profile->origin = StringAt(json, "origin");
+  const auto memory = json.find("memory");
+  if (memory != json.end() && memory->is_object()) {
+    profile->memory = {NumberAt(*memory, "seconds"), NumberAt(*memory, "resident_bytes"),
+                       NumberAt(*memory, "live_bytes"), NumberAt(*memory, "most_resident_bytes")};
+  }
   ReadNotes(json, profile);
 }
 

@@ -52,6 +52,12 @@ std::string RunLine(const HeapProfile& profile) {
   for (const heap::MissingKind& kind : heap::kMissingKinds) {
     json[kind.key] = profile.missing.*kind.count;
   }
+  if (profile.memory.resident_bytes != 0) {
+    json["memory"] = {{"seconds", profile.memory.seconds},
+                      {"resident_bytes", profile.memory.resident_bytes},
+                      {"live_bytes", profile.memory.live_bytes},
+                      {"most_resident_bytes", profile.memory.most_resident_bytes}};
+  }
   return Line(kRunLine, json);
 }
 

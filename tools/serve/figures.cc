@@ -104,6 +104,7 @@ ProcessFigures FiguresOf(const Process& process) {
   figures.dropped_bytes = static_cast<double>(record.missing[Shortage::kBytes]);
   figures.interval_bytes = kWordBytes / record.rate;
   figures.start_seconds = static_cast<double>(record.start_realtime_nanos) / kNanosPerSecond;
+  figures.resident_bytes = static_cast<double>(record.memory.resident_bytes);
   figures.labels = LabelsOf(process);
   return figures;
 }

@@ -14,7 +14,7 @@ struct ProcessMetric {
   const char* name;
   const char* type;
   const char* help;
-  double (*value)(const ProcessFigures& process);
+  double (*value)(const ProcessFigures& process);  // NaN: not known, and no line
 };
 constexpr ProcessMetric kOfProcesses[] = {
     {"allomon_allocated_bytes_total", "counter",
@@ -29,6 +29,11 @@ constexpr ProcessMetric kOfProcesses[] = {
      [](const ProcessFigures& process) { return std::round(process.sums.live_blocks); }},
     {"allomon_peak_bytes", "gauge", "Bytes that were live when most were.",
      [](const ProcessFigures& process) { return process.sums.peak_bytes; }},
+    {"process_resident_memory_bytes", "gauge",
+     "Resident memory of the process at its last samples, of which live bytes are a part.",
+     [](const ProcessFigures& process) {
+       return process.resident_bytes > 0 ? process.resident_bytes : std::nan("");
+     }},
     {"allomon_samples_total", "counter", "Blocks that were sampled.",
      [](const ProcessFigures& process) { return process.sums.samples; }},
     {"allomon_dropped_samples_total", "counter",
@@ -107,7 +112,8 @@ std::string Metrics::OfProcesses() const {
   for (const ProcessMetric& metric : kOfProcesses) {
     text += Head(metric.name, metric.type, metric.help);
     for (const auto& [key, process] : processes_) {
-      text += Line(metric.name, LabelsOf(key), metric.value(process));
+      const double value = metric.value(process);
+      if (!std::isnan(value)) text += Line(metric.name, LabelsOf(key), value);
     }
   }
   return text;

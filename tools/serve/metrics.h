@@ -39,6 +39,7 @@ struct ProcessFigures {
   double dropped_bytes = 0;
   double interval_bytes = 0;  // mean distance of two samples
   double start_seconds = 0;   // since 1970
+  double resident_bytes = 0;  // of the process, at its last samples; 0: not known
   bool is_running = false;
   std::map<std::string, LabelFigures> labels;  // by the LabelText() of the key
 };

@@ -227,6 +227,16 @@ enum class Shortage : uint32_t {
 };
 inline constexpr uint32_t kShortages = 16;  // the others are reserved
 
+// The memory of the process as a whole, as it was last read.  All is 0 where it never was: in older
+// files, and where /proc is not there.
+struct ProcessMemory {
+  uint64_t nanos;                // when, since the recording's start
+  uint64_t resident_bytes;       // by the kernel
+  uint64_t live_bytes;           // as estimated at that moment
+  uint64_t most_resident_bytes;  // of all times that it was read
+  uint64_t reserved[6];
+};
+
 struct ProcessRecord {
   uint32_t pid;
   uint32_t parent_pid;
@@ -258,7 +268,9 @@ struct ProcessRecord {
   // The allocator underneath, and the file whose malloc it stands in for (or nothing), each ended
   // by a zero.  Empty: not known, as in older files.
   TextRef allocator;
+  ProcessMemory memory;
 };
+static_assert(offsetof(ProcessRecord, memory) == 296);
 static_assert(sizeof(ProcessRecord) <= kSegmentBytes - sizeof(SegmentHeader));
 
 inline constexpr uint32_t kMostThreads = 65536;  // all further threads share the last record

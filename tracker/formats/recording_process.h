@@ -60,6 +60,7 @@ struct Process {
     Sum peak;
     uint64_t peak_nanos = 0;
     Shortages missing;
+    ProcessMemory memory = {};
   };
 
   // Sampled blocks with one call stack and one set of labels, in one class of sizes.  Several rows

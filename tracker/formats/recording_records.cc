@@ -119,6 +119,7 @@ Sum PeakOf(const Process::Row& row, const PeakSource& source,
 Head HeadOf(const ProcessRecord& stored) {
   Head head = CommonHeadOf(stored);
   head.allocator = stored.allocator;
+  head.record.memory = stored.memory;
   head.counts = stored.records;
   for (uint32_t i = 0; i < kHalves; ++i) head.peak_epoch[i] = stored.peak_epoch[i];
   head.peak_bytes = static_cast<double>(stored.peak_bytes);

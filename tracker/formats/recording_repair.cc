@@ -153,8 +153,13 @@ void Repair(Head* head) {
     Limit(&record.missing[static_cast<Shortage>(i)], kMostBytes);
   }
   for (uint64_t* nanos : {&record.start_realtime_nanos, &record.start_monotonic_nanos,
-                          &record.last_nanos, &record.peak_nanos}) {
+                          &record.last_nanos, &record.peak_nanos, &record.memory.nanos}) {
     Limit(nanos, kMostNanos);
+  }
+  ProcessMemory& memory = record.memory;
+  for (uint64_t* bytes :
+       {&memory.resident_bytes, &memory.live_bytes, &memory.most_resident_bytes}) {
+    Limit(bytes, kMostBytes);
   }
 }
 

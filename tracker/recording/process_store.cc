@@ -17,6 +17,7 @@ bool ProcessStore::Begin(SegmentFile* file, const ProcessFacts& facts) {
     return process_.In(&ProcessRecord::records, kind);
   };
   missing_.Begin(process_);
+  memory_.Begin();
   peak_.Begin(weights_->units_per_byte());
   allocated_whole_.store(0, std::memory_order_relaxed);
   allocated_fraction_.store(0, std::memory_order_relaxed);
@@ -130,6 +131,7 @@ bool ProcessStore::AddBlock(const Birth& birth, LiveBlocks::Cache* cache, BlockN
 void ProcessStore::CloseIntervalSlow(uint64_t nanos) {
   timeline_.Close(nanos, allocated_bytes(), peak_.Live(), weights_->units_per_byte());
   process_[&ProcessRecord::last_nanos].Store(nanos);
+  memory_.Note(nanos, BytesOf(peak_.Live()), process_);
 }
 
 void ProcessStore::AddEnd(const BlockName& name, uint64_t object_bytes, const Death& death) {

@@ -19,6 +19,7 @@
 #include "tracker/recording/modules.h"
 #include "tracker/recording/peak.h"
 #include "tracker/recording/records.h"
+#include "tracker/recording/resident_memory.h"
 #include "tracker/recording/rows.h"
 #include "tracker/recording/segment_file.h"
 #include "tracker/recording/text.h"
@@ -144,6 +145,7 @@ class ProcessStore {
   ThreadTable threads_;
   Timeline timeline_;
   Missing missing_;
+  ResidentMemory memory_;
   PeakState peak_;
   // Estimated bytes of all allocations.
   std::atomic<uint64_t> allocated_whole_{0};

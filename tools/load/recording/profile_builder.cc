@@ -74,7 +74,10 @@ void ProfileBuilder::AddHead(const Process& process) {
   profile_.missing.Add(MissingOf(record.missing));
   profile_.has_halves = profile_.has_halves || process.has_halves;
   profile_.is_sum = ++processes_ > 1;
-  if (profile_.is_sum) return;
+  if (profile_.is_sum) {
+    profile_.memory = {};
+    return;
+  }
   for (const Metric metric :
        {Metric::kAllocated, Metric::kLive, Metric::kPeak, Metric::kTemporary}) {
     SetHas(metric, &profile_);
@@ -90,6 +93,10 @@ void ProfileBuilder::AddHead(const Process& process) {
   profile_.start_unix_nanos = static_cast<int64_t>(record.start_realtime_nanos);
   profile_.duration_seconds = static_cast<double>(record.last_nanos) / kNanos;
   profile_.peak_seconds = static_cast<double>(record.peak_nanos) / kNanos;
+  profile_.memory = {static_cast<double>(record.memory.nanos) / kNanos,
+                     static_cast<double>(record.memory.resident_bytes),
+                     static_cast<double>(record.memory.live_bytes),
+                     static_cast<double>(record.memory.most_resident_bytes)};
   profile_.timeline = TimelineOf(process);
 }
 

@@ -84,6 +84,12 @@ void AddFacts(const Scene& scene, Report* report) {
     add(kind.key, profile.missing.*kind.count);
   }
   add("is_sum", profile.is_sum);
+  if (profile.memory.resident_bytes > 0) {
+    add("resident_bytes", profile.memory.resident_bytes);
+    add("resident_live_bytes", profile.memory.live_bytes);
+    add("resident_bytes_at_most", profile.memory.most_resident_bytes);
+    add("resident_seconds", profile.memory.seconds);
+  }
 }
 
 std::string ViewText(const Scene& scene) {
@@ -107,6 +113,20 @@ std::string AllocatorText(const HeapProfile& profile) {
   if (file.empty() || profile.allocator.empty()) return "";
   return "malloc is " + profile.allocator + " in the place of " + file +
          ": allomon run --keep-malloc keeps that";
+}
+
+// "resident memory 760 MiB, of which live 217 MiB (at most 801 MiB resident)"; empty where it is
+// not known.
+std::string ResidentText(const HeapProfile& profile) {
+  const heap::ProcessMemory& memory = profile.memory;
+  if (memory.resident_bytes <= 0) return "";
+  std::string text = "RSS " + AmountText(memory.resident_bytes, false) + ", of which live " +
+                     AmountText(memory.live_bytes, false) + ", after " +
+                     SecondsText(memory.seconds);
+  if (memory.most_resident_bytes > memory.resident_bytes) {
+    text += "; RSS at most " + AmountText(memory.most_resident_bytes, false);
+  }
+  return text;
 }
 
 }  // namespace
@@ -162,6 +182,8 @@ void AddHeadline(const Scene& scene, Report* report) {
   AddFacts(scene, report);
   report->head.push_back({TitleOf(profile, scene.options->files), Paint::kBold});
   report->head.push_back({TotalsText(profile), Paint::kBold});
+  const std::string resident = ResidentText(profile);
+  if (!resident.empty()) report->head.push_back({resident, Paint::kBold});
   report->head.push_back({RateText(profile), Paint::kDim});
   const std::string allocator = AllocatorText(profile);
   if (!allocator.empty()) report->head.push_back({allocator, Paint::kDim});

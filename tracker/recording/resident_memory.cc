@@ -1,0 +1,56 @@
+#include "tracker/recording/resident_memory.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include "tracker/base/sys/raw_calls.h"
+#include "tracker/recording/host_filter.h"
+
+namespace allomon::recording {
+namespace {
+
+namespace sys = internal::sys;
+
+bool IsDigit(char c) { return c >= '0' && c <= '9'; }
+
+}  // namespace
+
+// "pages resident shared ..."
+uint64_t ReadResidentBytes() {
+  const int fd = sys::Open("/proc/self/statm", O_RDONLY | O_CLOEXEC | O_NOCTTY);
+  if (fd < 0) return 0;
+  char text[128];
+  const ssize_t length = sys::Read(fd, text, sizeof(text) - 1);
+  sys::Close(fd);
+  if (length <= 0) return 0;
+  text[length] = '\0';
+  const char* at = text;
+  while (IsDigit(*at)) ++at;
+  while (*at == ' ') ++at;
+  uint64_t pages = 0;
+  for (; IsDigit(*at) && pages < uint64_t{1} << 40; ++at) {
+    pages = pages * 10 + static_cast<uint64_t>(*at - '0');
+  }
+  return pages * static_cast<uint64_t>(getpagesize());
+}
+
+// Only one of the threads that come at once reads.
+void ResidentMemory::Note(uint64_t nanos, uint64_t live_bytes,
+                          const Written<ProcessRecord>& process) {
+  uint64_t next = next_nanos_.load(std::memory_order_relaxed);
+  if (nanos < next || HasFilter()) return;
+  if (!next_nanos_.compare_exchange_strong(next, nanos + kGapNanos, std::memory_order_relaxed)) {
+    return;
+  }
+  const uint64_t bytes = ReadResidentBytes();
+  if (bytes == 0) return;
+  if (bytes > most_bytes_.load(std::memory_order_relaxed)) {
+    most_bytes_.store(bytes, std::memory_order_relaxed);
+    process.In(&ProcessRecord::memory, &ProcessMemory::most_resident_bytes).Store(bytes);
+  }
+  process.In(&ProcessRecord::memory, &ProcessMemory::resident_bytes).Store(bytes);
+  process.In(&ProcessRecord::memory, &ProcessMemory::live_bytes).Store(live_bytes);
+  process.In(&ProcessRecord::memory, &ProcessMemory::nanos).Publish(nanos);
+}
+
+}  // namespace allomon::recording

@@ -1,0 +1,38 @@
+// The resident memory of the process, for the reports of its recording: it says how much of a large
+// process the recording explains.
+//
+// Any thread, without a lock; may be called inside malloc.
+#ifndef ALLOMON_TRACKER_RECORDING_RESIDENT_MEMORY_H_
+#define ALLOMON_TRACKER_RECORDING_RESIDENT_MEMORY_H_
+
+#include <atomic>
+#include <cstdint>
+
+#include "tracker/recording/written.h"
+
+namespace allomon::recording {
+
+// Reads /proc/self/statm.  Returns 0 if it cannot be read.  Cost: three system calls, some 10 us.
+uint64_t ReadResidentBytes();
+
+class ResidentMemory {
+ public:
+  // The least time between two readings.
+  static constexpr uint64_t kGapNanos = 20'000'000;
+
+  void Begin() {
+    next_nanos_.store(0, std::memory_order_relaxed);
+    most_bytes_.store(0, std::memory_order_relaxed);
+  }
+
+  // Reads and writes, if it is time.  Does nothing once the host has a filter of system calls.
+  void Note(uint64_t nanos, uint64_t live_bytes, const Written<ProcessRecord>& process);
+
+ private:
+  std::atomic<uint64_t> next_nanos_{0};
+  std::atomic<uint64_t> most_bytes_{0};
+};
+
+}  // namespace allomon::recording
+
+#endif  // ALLOMON_TRACKER_RECORDING_RESIDENT_MEMORY_H_
