@@ -43,7 +43,9 @@ class Explain(Case):
         self.write("file", "x" * (6 * MIB))
         return self.spawn([HOST, self.path("file")], variables)
 
-    def spawn(self, command, variables):
+    def spawn(self, command, variables, file=False):
+        if file:
+            self.write("file", "x" * (6 * MIB))
         host = subprocess.Popen(
             command,
             env={"PATH": "/usr/bin:/bin", **variables},
@@ -53,7 +55,10 @@ class Explain(Case):
         )
         self.addCleanup(host.stdout.close)
         self.addCleanup(host.communicate)
-        self.assertEqual(host.stdout.readline(), b"ready\n")
+        line = host.stdout.readline()
+        if command[0] == "unshare" and line == b"":
+            return None
+        self.assertEqual(line, b"ready\n")
         return host
 
     def explain(self, host, *options):
@@ -147,8 +152,10 @@ class Explain(Case):
         self.assertLessEqual(rounding["resident_bytes"], SIGMAS * 0.027 * LIVE + OWN_OF_HOSTS)
         if "rounding" in rows:
             self.assertRegex(rounding["name"], r"classes: .* to ")
-        else:
+        elif found["notes"]:
             self.assertIn("its interval is", found["notes"][0])
+        else:  # all of it may be pages of the large block that nobody has touched
+            self.assertEqual(rows["live"]["name"], "live blocks, as asked for")
         free = rows["free_in_pages"]["resident_bytes"] + rows["sampled_free"]["resident_bytes"]
         self.assert_near(free, HEAP["free_in_pages"], 3 * MIB)
         self.assertGreater(rows["recording"]["resident_bytes"], 0)
@@ -212,12 +219,93 @@ class Explain(Case):
         self.assertIn("cannot be read (Permission denied)", done.stderr)
         self.assertIn("as root", done.stderr)
 
+    def test_process_that_has_ended(self):
+        """Nobody has waited for it yet."""
+        host = self.start()
+        host.communicate(b"end\n")
+        gone = subprocess.Popen(["/bin/true"])
+        self.addCleanup(gone.wait)
+        while True:
+            with open(f"/proc/{gone.pid}/stat", encoding="ascii") as file:
+                if file.read().split(")")[1].split()[0] == "Z":
+                    break
+        for pid, line in ((gone.pid, "has no memory"), (host.pid, "there is no process")):
+            done = self.run_plain([ALLOMON, "explain", str(pid)])
+            self.assertEqual((done.returncode, done.stdout), (2, ""))
+            self.assertIn(line, done.stderr)
+            self.assertEqual(done.stderr.count("\n"), 1)
+
+    def test_process_that_ends_while_it_is_read(self):
+        """Whatever is read last, there is one line, or a whole answer."""
+        for _ in range(30):
+            gone = subprocess.Popen(["/bin/sleep", "0.02"])
+            for _ in range(4):
+                done = self.run_plain([ALLOMON, "explain", str(gone.pid), "--format=json"])
+                if done.returncode == 2:
+                    self.assertEqual((done.stdout, done.stderr.count("\n")), ("", 1))
+                else:
+                    found = json.loads(done.stdout)
+                    rows = sum(row["resident_bytes"] for row in found["rows"])
+                    self.assertEqual(rows, found["sum_bytes"])
+                    self.assertGreater(rows, 0)
+            gone.wait()
+
+    def test_container_with_ids_of_its_own(self):
+        """The recording has the id that the process knows."""
+        host = self.spawn(
+            ["unshare", "--pid", "--fork", "--kill-child", HOST, self.path("file")],
+            {"LD_PRELOAD": LIBRARY, "ALLOMON_RECORD": self.path("%p.rec")},
+            file=True,
+        )
+        if host is None:
+            self.skipTest("NOT TESTED: no namespaces of process ids here")
+        with open(f"/proc/{host.pid}/task/{host.pid}/children", encoding="ascii") as file:
+            inner = int(file.read())
+        done = self.run_plain([ALLOMON, "explain", str(inner), "--format=json"])
+        self.assertEqual(done.returncode, 0, done.stderr)
+        found = json.loads(done.stdout)
+        self.assertEqual(found["process"], "explain_host")
+        self.assertNotIn("several processes", done.stderr)
+        rows = {row["id"]: row for row in found["rows"]}
+        self.assertIn("live", rows)
+
+    def test_file(self):
+        # After the pause the resident memory is read again; nothing is freed after that.
+        program = (
+            "import os, time\nkept = [bytes(1000) for _ in range(50000)]\ntime.sleep(0.03)\n"
+            "more = [bytes(1000) for _ in range(1000)]\nos._exit(0)"
+        )
+        done = self.run_plain(
+            [PYTHON, "-S", "-c", program],
+            {"LD_PRELOAD": LIBRARY, "ALLOMON_RECORD": self.path("x.rec"), "ALLOMON_RATE": "1"},
+        )
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        done = self.run_plain([ALLOMON, "explain", self.path("x.rec"), "--format=json"])
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        found = json.loads(done.stdout)
+        rows = {row["id"]: row["resident_bytes"] for row in found["rows"]}
+        self.assertEqual(sum(rows.values()), found["resident_bytes"])
+        self.assertEqual(set(rows), {"live", "not_known"})
+        self.assertGreater(rows["live"], 50_000_000)
+        self.assertLess(rows["live"], 60 * MIB)
+        done = self.run_plain([ALLOMON, "report", self.path("x.rec")])
+        self.assertRegex(done.stdout, r"\nRSS [0-9.]+ MiB, of which live [0-9.]+ MiB, after ")
+
+    def test_file_that_does_not_say(self):
+        self.write("a.heap", "heap profile: 1: 100 [1: 100] @ heap_v2/8\n 1: 100 [1: 100] @ 0x1\n")
+        done = self.run_plain([ALLOMON, "explain", self.path("a.heap")])
+        self.assertEqual((done.returncode, done.stdout), (2, ""))
+        self.assertIn("does not say how large the process was", done.stderr)
+        self.assertEqual(done.stderr.count("\n"), 1)
+
     def test_bad_input(self):
         for words, line in (
             (["0"], '"0" is not the id of a process'),
-            (["x"], '"x" is not the id of a process'),
+            (["99999999999"], '"99999999999" is not the id of a process'),
+            (["./x"], "./x"),
+            (["./x", "1"], 'one process at a time: "1"'),
             (["1", "2"], 'one process at a time: "2"'),
-            ([], "name a process by its id"),
+            ([], "name a process by its id, or a recording"),
             (["999999999"], "there is no process 999999999"),
             (["1", "--format=xml"], '--format: "xml" is not text or json'),
         ):

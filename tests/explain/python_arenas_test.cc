@@ -30,7 +30,7 @@ class Arenas : public ::testing::Test {
   }
   void TearDown() override { munmap(mapped_, (kPools + 1) * kPool); }
 
-  // As CPython 3.11 writes the header of pool `i`.
+  // Writes the header of pool `i`, with the fields of CPython 3.11.
   void Put(size_t i, uint32_t used, uint32_t size_class, uint32_t next, uint32_t most) {
     const uint32_t words[] = {used, 0, 0, 0, 0, 0, 0, 0, 7, size_class, next, most};
     memcpy(reinterpret_cast<void*>(first_ + i * kPool), words, sizeof(words));

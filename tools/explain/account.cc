@@ -307,6 +307,32 @@ class Accountant {
 
 }  // namespace
 
+uint64_t UntouchedBytes(const Account& account) {
+  uint64_t bytes = 0;
+  for (const Row& row : account.rows) bytes += row.untouched_bytes;
+  return bytes;
+}
+
+std::vector<Row> WithoutSmallNames(const std::vector<Row>& rows, size_t names) {
+  std::vector<Row> kept;
+  Row rest;
+  size_t named = 0;
+  for (const Row& row : rows) {
+    if (row.id != TextOf(Kind::kNamed).id || ++named <= names) {
+      kept.push_back(row);
+      continue;
+    }
+    rest.resident_bytes += row.resident_bytes;
+    rest.count += row.count;
+  }
+  if (named <= names) return kept;
+  rest.id = TextOf(Kind::kNamed).id;
+  rest.name = "mappings of " + std::to_string(named - names) + " other names";
+  kept.push_back(rest);
+  SortRows(&kept);
+  return kept;
+}
+
 void SplitLive(double rounding_bytes, double beyond_bytes, const std::string& name,
                Account* account) {
   const auto live = std::find_if(account->rows.begin(), account->rows.end(),

@@ -44,6 +44,12 @@ struct Facts {
 // less, so that rows always add up.
 Account MakeAccount(const std::vector<Mapping>& mappings, const Facts& facts);
 
+uint64_t UntouchedBytes(const Account& account);
+
+// The rows, of which those with names that the program gave its mappings are joined into one, but
+// for the `names` largest.
+std::vector<Row> WithoutSmallNames(const std::vector<Row>& rows, size_t names);
+
 // Divides the row of live blocks: `rounding_bytes` of them were not asked for.  Of these,
 // `beyond_bytes` are rounding of large blocks, of which the part that is not resident is taken from
 // the row's untouched bytes.  Does nothing if there is no such row, or nothing to divide.

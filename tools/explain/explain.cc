@@ -1,11 +1,12 @@
 #include "tools/explain/explain.h"
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
+#include <cstdio>
 #include <optional>
 
 #include "tools/explain/account.h"
 #include "tools/explain/explanation.h"
+#include "tools/explain/json.h"
 #include "tools/options/choices.h"
 #include "tools/options/command_line.h"
 #include "tools/options/documents.h"
@@ -18,13 +19,13 @@ namespace allomon::explain {
 namespace {
 
 using options::Bad;
-using Json = nlohmann::ordered_json;
 
 enum class Format { kText, kJson };
 constexpr options::Choice<Format> kFormats[] = {{"text", Format::kText}, {"json", Format::kJson}};
 
 struct Options : options::Common {
   uint32_t pid = 0;
+  std::string file;
   Format format = Format::kText;
   int width = -1;  // -1: the terminal's
 };
@@ -38,7 +39,13 @@ absl::Status SetWidth(const std::string& value, Options* options) {
 }
 
 absl::Status AddWord(const std::string& word, Options* options) {
-  if (options->pid != 0) return Bad("one process at a time: \"" + word + "\"");
+  if (options->pid != 0 || !options->file.empty()) {
+    return Bad("one process at a time: \"" + word + "\"");
+  }
+  if (word.find_first_not_of("0123456789") != std::string::npos) {
+    options->file = word;
+    return absl::OkStatus();
+  }
   if (options::ParseNumber(word, &options->pid) && options->pid != 0 && options->pid <= INT32_MAX) {
     return absl::OkStatus();
   }
@@ -46,25 +53,30 @@ absl::Status AddWord(const std::string& word, Options* options) {
 }
 
 absl::Status Check(const Options& options) {
-  return options.pid == 0 ? Bad("name a process by its id") : absl::OkStatus();
+  const bool is_named = options.pid != 0 || !options.file.empty();
+  return is_named ? absl::OkStatus() : Bad("name a process by its id, or a recording");
 }
 
 options::CommandText Text() {
   options::CommandText text;
   text.name = "explain";
   text.summary = "show where the resident memory of a process is";
-  text.usages = {"PID [options]"};
+  text.usages = {"PID [options]", "FILE [options]"};
   text.description = {
       "Divides the resident memory of a process into rows that add up to the kernel's figure: live "
       "and free blocks of its heap, what the allocator and Allomon keep, stacks, code, files and "
       "other mappings.  The process does nothing for it, and runs on.",
       "The heap is divided if the process has Allomon, recording or not; its memory is read for "
-      "that, which needs the rights of a debugger (ptrace_scope)."};
+      "that, which needs the rights of a debugger (ptrace_scope).",
+      "Of a file of a recording, the resident memory at its last samples is divided into live "
+      "blocks "
+      "and the rest."};
   text.words = options::Words::kProcess;
   text.statuses = {{"0", "shown"},
                    {"1", "shown, and the process changed by more than 1 % meanwhile"},
-                   {"2", "bad options, or the process cannot be read"}};
+                   {"2", "bad options, or the process or the file cannot be read"}};
   text.examples = {{"allomon explain 4711", "why process 4711 is as large as it is"},
+                   {"allomon explain out.rec", "how much of a process its recording explains"},
                    {"allomon explain 4711 --format=json", "the same for programs"}};
   text.manual = "tools/explain/README.md";
   return text;
@@ -92,11 +104,7 @@ std::string NameOf(const Row& row) {
   return row.name + " (" + report::Exact(static_cast<MlmonInt>(row.count)) + ")";
 }
 
-uint64_t Untouched(const Account& account) {
-  uint64_t bytes = 0;
-  for (const Row& row : account.rows) bytes += row.untouched_bytes;
-  return bytes;
-}
+constexpr size_t kNamesOfScreen = 12;
 
 std::string ToText(const Explanation& found, int width, Charset charset) {
   const Account& account = found.account;
@@ -109,7 +117,7 @@ std::string ToText(const Explanation& found, int width, Charset charset) {
   grid.columns[4].least = 24;
   grid.columns[4].cut = CutToBeginning;
   grid.columns[3].drop_rank = 1;
-  for (const Row& row : account.rows) {
+  for (const Row& row : WithoutSmallNames(account.rows, kNamesOfScreen)) {
     const double percent = 100.0 * static_cast<double>(row.resident_bytes) /
                            static_cast<double>(std::max<uint64_t>(whole, 1));
     grid.rows.push_back({{Bytes(row.resident_bytes)},
@@ -119,10 +127,18 @@ std::string ToText(const Explanation& found, int width, Charset charset) {
                          {row.remedy}});
   }
   grid.rows.push_back({{Bytes(whole)}, {"100.0%"}, {"in all"}, {""}, {""}});
-  std::string text = Printable(found.name, charset) + " (pid " + std::to_string(found.pid) + ", " +
-                     std::to_string(found.threads) + (found.threads == 1 ? " thread" : " threads") +
-                     "): " + Bytes(found.kernels.resident_bytes) + " resident";
-  text += ", " + Bytes(found.kernels.proportional_bytes) + " if shared pages are divided";
+  std::string text = Printable(found.name, charset) + " (pid " + std::to_string(found.pid);
+  if (found.threads != 0) {
+    text += ", " + std::to_string(found.threads) + (found.threads == 1 ? " thread" : " threads");
+  } else {
+    char seconds[32];
+    snprintf(seconds, sizeof(seconds), "%.3g s", found.seconds);
+    text += ", after " + std::string(seconds);
+  }
+  text += "): " + Bytes(found.kernels.resident_bytes) + " resident";
+  if (found.kernels.proportional_bytes != 0) {
+    text += ", " + Bytes(found.kernels.proportional_bytes) + " if shared pages are divided";
+  }
   if (found.kernels.huge_bytes != 0) {
     text += ", " + Bytes(found.kernels.huge_bytes) + " in huge pages";
   }
@@ -130,38 +146,11 @@ std::string ToText(const Explanation& found, int width, Charset charset) {
     text += ", " + Bytes(found.kernels.swapped_bytes) + " swapped";
   if (!found.backend.empty()) text += "; malloc is " + Printable(found.backend, charset);
   text += "\n\n" + report::FormatGrid(grid, width, charset, false);
-  if (Untouched(account) != 0) {
-    text += "\nNot resident: " + Bytes(Untouched(account)) +
+  if (UntouchedBytes(account) != 0) {
+    text += "\nNot resident: " + Bytes(UntouchedBytes(account)) +
             " of live blocks, which were never written, or are swapped.\n";
   }
   return text;
-}
-
-// --- JSON
-
-std::string ToJson(const Explanation& found) {
-  Json json = {{"process", found.name},
-               {"pid", found.pid},
-               {"threads", found.threads},
-               {"allocator", found.backend},
-               {"resident_bytes", found.kernels.resident_bytes},
-               {"proportional_bytes", found.kernels.proportional_bytes},
-               {"huge_bytes", found.kernels.huge_bytes},
-               {"swapped_bytes", found.kernels.swapped_bytes},
-               {"sum_bytes", found.account.totals.resident_bytes},
-               {"untouched_bytes", Untouched(found.account)},
-               {"moved", found.moved},
-               {"rows", Json::array()},
-               {"notes", found.account.notes}};
-  for (const Row& row : found.account.rows) {
-    Json item = {{"id", row.id}, {"name", row.name}, {"resident_bytes", row.resident_bytes}};
-    if (row.count != 0) item["count"] = row.count;
-    if (row.untouched_bytes != 0) item["untouched_bytes"] = row.untouched_bytes;
-    if (!row.remedy.empty()) item["remedy"] = row.remedy;
-    if (row.saves_bytes != 0) item["saves_bytes"] = row.saves_bytes;
-    json["rows"].push_back(std::move(item));
-  }
-  return json.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 
 std::string Line(const std::string& text, Charset charset) {
@@ -179,7 +168,7 @@ CommandResult RunExplain(const std::vector<std::string>& args, const report::Ter
   }
   const auto answer = options::AnswerTo(*options, ExplainText());
   if (answer.has_value()) return *answer;
-  const auto found = Explain(options->pid);
+  const auto found = options->pid != 0 ? Explain(options->pid) : ExplainFile(options->file);
   if (!found.ok()) return {2, "", Line(std::string(found.status().message()), terminal.charset)};
   CommandResult result;
   const int width = options->width >= 0 ? options->width : terminal.columns;

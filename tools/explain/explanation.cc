@@ -10,6 +10,8 @@
 #include "tools/explain/process.h"
 #include "tools/explain/python_arenas.h"
 #include "tools/explain/recorded.h"
+#include "tools/heap/program_name.h"
+#include "tools/load/load.h"
 #include "tools/text/amounts.h"
 
 namespace allomon::explain {
@@ -121,7 +123,7 @@ absl::StatusOr<Explanation> ExplainOnce(uint32_t pid) {
   const auto mappings = ReadMappings(process);
   if (!mappings.ok()) return mappings.status();
   if (!before.ok()) return before.status();
-  Explanation found{process.name(), pid, process.threads(), "", {}, {}, 0};
+  Explanation found{process.name(), pid, process.threads(), 0, "", {}, {}, 0};
   std::vector<std::string> notes;
   const Facts facts = ReadFacts(process, *mappings, &found.backend, &notes);
   found.account = MakeAccount(*mappings, facts);
@@ -130,7 +132,7 @@ absl::StatusOr<Explanation> ExplainOnce(uint32_t pid) {
   if (!recording.empty()) {
     const auto asked = HasPython(facts.areas)
                            ? PythonsAskedFor()
-                           : ReadAskedFor(recording, pid, process.StartUnixNanos());
+                           : ReadAskedFor(recording, process.OwnId(), process.StartUnixNanos());
     if (asked.ok()) SplitLiveByRecording(*asked, &found.account);
     if (!asked.ok()) found.account.notes.emplace_back(asked.status().message());
   }
@@ -144,6 +146,33 @@ absl::StatusOr<Explanation> ExplainOnce(uint32_t pid) {
 }
 
 }  // namespace
+
+absl::StatusOr<Explanation> ExplainFile(const std::string& path) {
+  load::LoadOptions options;
+  options.names = false;
+  const auto profile = load::LoadHeapProfile(path, options);
+  if (!profile.ok()) return profile.status();
+  const heap::ProcessMemory& memory = profile->memory;
+  if (!(memory.resident_bytes > 0)) {
+    return absl::FailedPreconditionError(
+        path +
+        ": it does not say how large the process was: it was made by an earlier version, "
+        "belongs to several processes, or /proc was not there");
+  }
+  Explanation found;
+  found.name = heap::ProgramName(profile->program, profile->command);
+  found.pid = static_cast<uint32_t>(profile->pid);
+  found.seconds = memory.seconds;
+  const auto whole = static_cast<uint64_t>(memory.resident_bytes);
+  found.kernels.resident_bytes = found.account.totals.resident_bytes = whole;
+  const uint64_t live = std::min(whole, static_cast<uint64_t>(std::max(0.0, memory.live_bytes)));
+  found.account.rows = {{"live", "live blocks, as asked for", live, 0, 0,
+                         "allomon report --metric=live shows whose they are", 0},
+                        {"not_known", "not known, because the process was not read", whole - live,
+                         0, 0, "allomon explain PID divides it while the process runs", 0}};
+  if (whole - live > live) std::swap(found.account.rows[0], found.account.rows[1]);
+  return found;
+}
 
 absl::StatusOr<Explanation> Explain(uint32_t pid) {
   auto best = ExplainOnce(pid);

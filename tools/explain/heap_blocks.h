@@ -38,7 +38,7 @@ struct Area {
   uint64_t large_live_bytes = 0;  // those of blocks of kLargeBytes or more
 };
 
-// From here on the rounding of a block may be whole pages, which nobody touches.
+// The rounding of a block of this size or more may be whole pages, which nobody touches.
 inline constexpr uint64_t kLargeBytes = 32768;
 
 struct HeapBlocks {

@@ -40,6 +40,8 @@ class Process {
   explicit Process(uint32_t pid);
 
   uint32_t pid() const { return pid_; }
+  // Its id as it knows it itself, in a container of its own.
+  uint32_t OwnId() const;
   // Empty if the process has ended.
   const std::string& name() const { return name_; }
 

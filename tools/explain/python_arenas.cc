@@ -13,7 +13,7 @@ constexpr uint64_t kPageBytes = 4096;
 constexpr uint32_t kSizeUnit = 16;
 constexpr uint32_t kSizeClasses = 512 / kSizeUnit;
 
-// struct pool_header of CPython's obmalloc.c.
+// The header of a pool, in CPython's obmalloc.c.
 struct PoolHeader {
   uint64_t used;  // blocks; the upper half is padding
   uint64_t free_block;
