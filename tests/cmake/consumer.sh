@@ -2,7 +2,7 @@
 # usage: consumer.sh CMAKE PREFIX NAME [OPTION...]
 #
 # Has the project in the folder NAME, if there is one, use what is installed in PREFIX, as a user
-# would, and calls the function check_NAME.
+# would, and calls the check of that NAME below.
 set -euo pipefail
 
 cmake=$1 prefix=$2 name=$3

@@ -1,5 +1,6 @@
-// Exports for other viewers: DHAT's (by the rules of valgrind's dh_view.js for loaded files, and the
-// values that it shows of ours), mlmon.out, speedscope, and the formats of callgrind and massif.
+// Exports for other viewers: DHAT's (by the rules of valgrind's dh_view.js for loaded files, and
+// the values that it shows of ours), mlmon.out, speedscope, and the formats of callgrind and
+// massif.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

@@ -136,7 +136,8 @@ class PictureTest(unittest.TestCase):
             packed += bytes([kind])
             for i, value in enumerate(row):
                 left, corner = (row[i - 3], above[i - 3]) if i >= 3 else (0, 0)
-                packed += bytes([(value - browsers.PREDICTIONS[kind](left, above[i], corner)) % 256])
+                predicted = browsers.PREDICTIONS[kind](left, above[i], corner)
+                packed += bytes([(value - predicted) % 256])
             above = row
         head = chunk(b"IHDR", struct.pack(">IIBBBBB", width, 5, 8, 2, 0, 0, 0))
         with tempfile.NamedTemporaryFile(suffix=".png") as file:
@@ -145,7 +146,8 @@ class PictureTest(unittest.TestCase):
             self.assertEqual(browsers.pixels(file.name), (7, 5, b"".join(rows)))
 
     def test_paeth_takes_the_nearest_neighbour(self):
-        self.assertEqual([browsers.paeth(*it) for it in ((5, 5, 5), (1, 9, 5), (9, 1, 9), (1, 9, 9))],
+        corners = ((5, 5, 5), (1, 9, 5), (9, 1, 9), (1, 9, 9))
+        self.assertEqual([browsers.paeth(*it) for it in corners],
                          [5, 5, 1, 1])
 
 
