@@ -34,7 +34,8 @@ class ReadProcessTest(unittest.TestCase):
         by_document = lines(sys.executable, READER, path)
         self.assertEqual(by_document, lines(TEXT, path))
         kinds = {line.split()[0] for line in by_document}
-        self.assertEqual(kinds, {"process", "row", "event", "live", "thread", "point", "module"})
+        heap = {"row", "event", "live", "thread", "point", "module"}
+        self.assertEqual(kinds, {"process", "memory"} | heap)
 
 
 if __name__ == "__main__":
