@@ -17,7 +17,7 @@ bool ProcessStore::Begin(SegmentFile* file, const ProcessFacts& facts) {
     return process_.In(&ProcessRecord::records, kind);
   };
   missing_.Begin(process_);
-  memory_.Begin();
+  memory_.Begin(file->is_named());
   peak_.Begin(weights_->units_per_byte());
   allocated_whole_.store(0, std::memory_order_relaxed);
   allocated_fraction_.store(0, std::memory_order_relaxed);

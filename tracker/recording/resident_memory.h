@@ -20,8 +20,11 @@ class ResidentMemory {
   // The least time between two readings.
   static constexpr uint64_t kGapNanos = 20'000'000;
 
-  void Begin() {
-    next_nanos_.store(0, std::memory_order_relaxed);
+  // `may_read`: whether the recording looks at files anyway.  A process of `allomon run` makes no
+  // system call for its recording except for memory, so that filters in its children, which may
+  // kill, are not met.
+  void Begin(bool may_read) {
+    next_nanos_.store(may_read ? 0 : UINT64_MAX, std::memory_order_relaxed);
     most_bytes_.store(0, std::memory_order_relaxed);
   }
 
