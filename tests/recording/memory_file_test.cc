@@ -183,5 +183,31 @@ TEST(MemoryFileTest, ProcessesRaceForSegments) {
   EXPECT_TRUE(Recording::Stop(id).ok());
 }
 
+// A process that writes to the file sets the count of its segments back.
+TEST(MemoryFileTest, ProcessTakesNoSegmentTwice) {
+  const MemoryFile file;
+  const RecordingId id = file.Start();
+  std::vector<void*> blocks;
+  const uint64_t first = 1;
+  for (uint64_t round = 1; round <= 3; ++round) {
+    while (blocks.size() < round * 5000) blocks.push_back(SamplingMalloc(200));
+    EXPECT_EQ(pwrite(file.fd(), &first, sizeof(first), offsetof(FileHeader, segments_used)),
+              static_cast<ssize_t>(sizeof(first)));
+  }
+  for (void* const block : blocks) SamplingFree(block);
+  for (const uint64_t count : {uint64_t{0}, UINT64_MAX}) {
+    EXPECT_EQ(pwrite(file.fd(), &count, sizeof(count), offsetof(FileHeader, segments_used)),
+              static_cast<ssize_t>(sizeof(count)));
+    SamplingFree(SamplingMalloc(5000));
+  }
+  const recording::Recording read = file.Read();
+  ASSERT_EQ(read.processes.size(), 1u);
+  EXPECT_EQ(read.processes[0].damaged, 0u);
+  EXPECT_EQ(read.processes[0].record.allocated.samples, 15002u);
+  EXPECT_EQ(read.processes[0].record.live.samples, 0u);
+  EXPECT_EQ(testing::RowOfSize(read.processes[0], 200).allocated.samples, 15000u);
+  EXPECT_TRUE(Recording::Stop(id).ok());
+}
+
 }  // namespace
 }  // namespace allomon

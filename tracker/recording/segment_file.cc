@@ -162,6 +162,7 @@ const char* SegmentFile::Join(int fd) {
     return "the memory file is shorter than its header says";
   }
   is_named_ = false;
+  next_ = 1;
   return Map(fd);
 }
 
@@ -258,15 +259,19 @@ uint32_t SegmentFile::segments_used() const {
 uint32_t SegmentFile::Take() { return is_named_ ? TakeNamed() : TakeShared(); }
 
 // All processes that share the file take segments from the count in its header.  Whatever the count
-// says, the segment returned lies in the file.
+// says, the segment returned lies in the file, and this process has not taken it before: otherwise
+// two threads would write different records to the same place.
 uint32_t SegmentFile::TakeShared() {
   uint64_t* const used = &reinterpret_cast<FileHeader*>(base_)->segments_used;
-  uint64_t segment = __atomic_load_n(used, __ATOMIC_RELAXED);
+  uint64_t count = __atomic_load_n(used, __ATOMIC_RELAXED);
+  uint64_t segment = 0;
   do {
-    if (segment == 0 || segment >= segment_count()) return Refuse();
-  } while (!__atomic_compare_exchange_n(used, &segment, segment + 1, true, __ATOMIC_RELAXED,
+    segment = std::max<uint64_t>(count, next_);
+    if (segment >= segment_count()) return Refuse();
+  } while (!__atomic_compare_exchange_n(used, &count, segment + 1, true, __ATOMIC_RELAXED,
                                         __ATOMIC_RELAXED));
-  return static_cast<uint32_t>(segment);
+  next_ = static_cast<uint32_t>(segment) + 1;
+  return next_ - 1;
 }
 
 uint32_t SegmentFile::TakeNamed() {

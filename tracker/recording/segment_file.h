@@ -114,7 +114,7 @@ class SegmentFile {
   int fd_ = -1;  // used by the thread that grows or, under the lock, checks
   dev_t device_ = 0;
   ino_t inode_ = 0;
-  uint32_t next_ = 0;          // segment that is taken next
+  uint32_t next_ = 0;          // least segment that may be taken next
   bool needs_growth_ = false;  // the last Take() lacked pages
   std::atomic<uint64_t> allocated_bytes_{0};
   std::atomic<bool> growth_is_near_{false};
