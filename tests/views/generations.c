@@ -1,7 +1,9 @@
 // A leak, a cache that fills in the first 40 % of the run and stays, a cache that turns over, and
-// churn, for generations_test.py.
+// churn, for generations_test.py.  Two bursts have a pause between them.  Prints how many blocks
+// each leaked.
 //
-//   generations SECONDS
+//   generations SECONDS [PAUSE SECONDS]
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -36,11 +38,13 @@ __attribute__((noinline)) void Churn(void) {
   free(block);
 }
 
-int main(int argc, char** argv) {
-  const double seconds = argc > 1 ? atof(argv[1]) : 4;
+// Works through the part of the whole work from one share to another.
+static void Work(double from, double to, double seconds) {
+  static int leaked, cached, turned;
+  const int before = leaked;
   const double begin = Seconds();
-  int leaked = 0, cached = 0, turned = 0;
-  for (double share = 0; share < 1; share = (Seconds() - begin) / seconds) {
+  for (double share = from; share < to;
+       share = from + (Seconds() - begin) / seconds * (to - from)) {
     const struct timespec pause = {0, 1000000};
     for (; leaked < share * 4000; ++leaked) LeakOne();
     for (; cached < kCacheBlocks && cached < share / 0.4 * kCacheBlocks; ++cached)
@@ -49,5 +53,17 @@ int main(int argc, char** argv) {
     for (int i = 0; i < 100; ++i) Churn();
     nanosleep(&pause, NULL);
   }
+  printf("%d\n", leaked - before);
+}
+
+int main(int argc, char** argv) {
+  const double first = argc > 1 ? atof(argv[1]) : 4;
+  const double second = argc > 3 ? atof(argv[3]) : 0;
+  Work(0, first / (first + second), first);
+  if (argc <= 3) return 0;
+  const double pause = atof(argv[2]);
+  const struct timespec rest = {(time_t)pause, (long)((pause - (double)(time_t)pause) * 1e9)};
+  nanosleep(&rest, NULL);
+  Work(first / (first + second), 1, second);
   return 0;
 }

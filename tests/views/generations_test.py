@@ -18,17 +18,29 @@ SECONDS = 4
 PACE = 0.5
 
 
+# As bursts of 25 s, a pause of 2.5 minutes, and 12 s.
+BURSTS = ["1.25", "7.5", "0.6"]
+
+
 class Generations(Case):
-    def leaks(self):
+    def record(self, seconds):
+        """Returns the numbers of blocks that each burst leaked."""
         done = self.run_preloaded(
-            [runfile("//tests/views:generations"), str(SECONDS)],
+            [runfile("//tests/views:generations"), *seconds],
             {"ALLOMON_RECORD": "x.rec", "ALLOMON_RATE": "1e-2", "ALLOMON_SEED": "3"},
         )
         self.assertEqual((done.returncode, done.stderr), (0, ""))
-        report = [runfile("//tools/allomon:allomon"), "report", "--leaks", "--format=json", "x.rec"]
+        return [int(line) for line in done.stdout.split()]
+
+    def report(self, *options):
+        report = [runfile("//tools/allomon:allomon"), "report", "--format=json", *options]
         shown = self.run_plain(report)
         self.assertEqual((shown.returncode, shown.stderr), (0, ""))
-        return json.loads(shown.stdout)["leaks"]
+        return json.loads(shown.stdout)
+
+    def leaks(self):
+        self.record([str(SECONDS)])
+        return self.report("--leaks", "x.rec")["leaks"]
 
     def test_leak_is_on_top_and_caches_are_not(self):
         rows = self.leaks()
@@ -45,6 +57,29 @@ class Generations(Case):
         truth = 4000 * 1000 / SECONDS
         sigma = (leak["growth_high"] - leak["growth"]) / SIGMAS_OF_SUMMARY
         self.assertLessEqual(abs(leak["growth"] - truth), SIGMAS * sigma + PACE * truth)
+
+    def test_leak_is_on_top_if_its_load_comes_in_bursts(self):
+        self.record(BURSTS)
+        rows = self.report("--leaks", "x.rec")["leaks"]
+        self.assertEqual((rows[0]["function"], rows[0]["verdict"]), ("LeakOne", "grows"), rows)
+        self.assertNotIn("grows", [row["verdict"] for row in rows[1:]], rows)
+
+    def test_what_lives_of_each_burst(self):
+        leaked = self.record(BURSTS)
+        # What `allomon run` writes has ages by the same classes.
+        export = [runfile("//tools/allomon:allomon"), "export", "--format=pprof", "-o", "x.pb.gz"]
+        self.assertEqual(self.run_plain([*export, "x.rec"]).returncode, 0)
+        for file in ("x.rec", "x.pb.gz"):
+            for born, truth in (("5s..", leaked[1]), ("..5s", leaked[0]), ("3s..5s", 0)):
+                shown = self.report("--blocks", "--born=" + born, file)
+                rows = {row["function"]: row for row in shown["functions"]}
+                if not truth:
+                    self.assertNotIn("LeakOne", rows)
+                    continue
+                row = rows["LeakOne"]
+                sigma = (row["self_high"] - row["self"]) / SIGMAS_OF_SUMMARY
+                self.assertLessEqual(abs(row["self"] - truth), SIGMAS * sigma, (born, row, truth))
+                self.assertIn("only what is live of blocks born", "\n".join(shown["notes"]))
 
 
 if __name__ == "__main__":

@@ -92,6 +92,7 @@ const options::Command<ExportOptions>& ExportCommand() {
              .Hidden(),
          {"-o, --output", "FILE", "-, which is standard output",
           "the file, whose contents are replaced.", SetOutput},
+         load::BornOption(&ExportOptions::born),
          load::DebugDirOption(&ExportOptions::debug_dir)}},
        {"", load::LabelOptions("the outermost frames are the values of a label",
                                &ExportOptions::by_label, LabelsOf)}},

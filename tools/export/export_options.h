@@ -8,6 +8,7 @@
 
 #include "absl/status/statusor.h"
 #include "tools/export/export.h"
+#include "tools/heap/born.h"
 #include "tools/heap/heap_profile.h"
 #include "tools/heap/labels.h"
 #include "tools/options/command_line.h"
@@ -19,6 +20,7 @@ struct ExportOptions : options::Common {
   std::optional<heap::Metric> metric;  // none: DefaultMetric()
   std::string output = "-";            // "-": standard output
   std::string debug_dir;               // where debug files are looked for, too
+  heap::Born born;
   std::string by_label;                // whose values are outermost frames
   heap::LabelSelection labels;
   std::vector<std::string> files;  // at least one; what they have adds up

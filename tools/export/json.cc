@@ -33,6 +33,7 @@ Json AgeJson(const heap::AgeCell& cell) {
   return {{"log2_bytes", is_known ? Json(cell.log2_bytes) : Json(nullptr)},
           {"log2_nanos", cell.log2_nanos},
           {"other_thread", cell.other_thread},
+          {"eighth", cell.eighth == 0 ? Json(nullptr) : Json(cell.eighth)},
           {"blocks", cell.amount.blocks},
           {"bytes", cell.amount.bytes}};
 }

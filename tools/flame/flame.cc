@@ -48,8 +48,11 @@ absl::StatusOr<heap::HeapProfile> LoadChosen(const std::string& file, const Opti
                                              const Loader& load) {
   auto profile = load(file, options.debug_dir);
   if (!profile.ok()) return profile;
-  heap::AddComputedLabel(options.by_label, &*profile);
-  const std::string why_not = heap::ApplyLabels(options.labels, options.by_label, &*profile);
+  std::string why_not = heap::KeepBorn(options.born, &*profile);
+  if (why_not.empty()) {
+    heap::AddComputedLabel(options.by_label, &*profile);
+    why_not = heap::ApplyLabels(options.labels, options.by_label, &*profile);
+  }
   if (!why_not.empty()) return absl::InvalidArgumentError(file + ": " + why_not);
   return profile;
 }

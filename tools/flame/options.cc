@@ -55,6 +55,7 @@ const options::Command<Options>& FlameCommand() {
          {"--title", "TEXT", "the program's name", "the title of the page.", &Options::title},
          {"-o, --output", "FILE", "allomon.html", "the page; replaced if it exists.",
           &Options::out},
+         load::BornOption(&Options::born),
          load::DebugDirOption(&Options::debug_dir)}},
        {"", load::LabelOptions("the outermost frames are the values of a label, or C++ types",
                                &Options::by_label, LabelsOf)}},

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "tools/heap/born.h"
 #include "tools/heap/heap_profile.h"
 #include "tools/heap/labels.h"
 #include "tools/options/command_line.h"
@@ -20,6 +21,7 @@ struct Options : options::Common {
   std::string title;                   // empty: the program's name
   std::string out = "allomon.html";
   std::string debug_dir;
+  heap::Born born;
   std::string by_label;  // the key whose values are the outermost frames; empty: none
   heap::LabelSelection labels;
 };

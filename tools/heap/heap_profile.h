@@ -79,6 +79,9 @@ struct AgeCell {
   uint8_t log2_nanos = 0;
   bool other_thread = false;  // freed by a thread that had not allocated them
   Amount amount;
+  // Of live blocks: which eighth of [2^log2_nanos, 2^(log2_nanos + 1)), by its logarithm, 1 to 8.
+  // 0: not known.
+  uint8_t eighth = 0;
 };
 
 struct Label {

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "tools/heap/born.h"
 #include "tools/heap/heap_profile.h"
 #include "tools/heap/labels.h"
 #include "tools/options/choices.h"
@@ -45,6 +46,23 @@ inline absl::Status AddLabelMatch(const char* name, const std::string& value,
   }
   matches->push_back(std::move(match));
   return absl::OkStatus();
+}
+
+inline absl::Status ParseBorn(const std::string& value, heap::Born* born) {
+  const auto parsed = heap::ParseBorn(value);
+  *born = parsed.value_or(heap::Born());
+  if (parsed.has_value()) return absl::OkStatus();
+  return options::BadValue("--born", value,
+                           "two ages such as 10m..2m, or one: 10m.. or ..2m (ms, s, m, h, d)");
+}
+
+template <typename Options>
+options::Option<Options> BornOption(heap::Born Options::*born) {
+  return {"--born", "AGE..AGE", "",
+          "only what is live of blocks born in that time, as ages at the profile's end: 10m..2m",
+          [born](const std::string& value, Options* options) {
+            return ParseBorn(value, &(options->*born));
+          }};
 }
 
 template <typename Options>

@@ -116,8 +116,8 @@ class List {
 };
 
 bool NextCell(List* list, AgeCell* cell) {
-  uint64_t log2_bytes, log2_nanos, other_thread, blocks, bytes;
-  if (!list->Next(&log2_bytes) || !list->Next(&log2_nanos) || !list->Next(&other_thread) ||
+  uint64_t log2_bytes, log2_nanos, bits, blocks, bytes;
+  if (!list->Next(&log2_bytes) || !list->Next(&log2_nanos) || !list->Next(&bits) ||
       !list->Next(&blocks) || !list->Next(&bytes)) {
     return false;
   }
@@ -125,7 +125,8 @@ bool NextCell(List* list, AgeCell* cell) {
                          ? heap::kUnknownLog2
                          : static_cast<uint8_t>(std::min<uint64_t>(log2_bytes, 63));
   cell->log2_nanos = static_cast<uint8_t>(std::min<uint64_t>(log2_nanos, 63));
-  cell->other_thread = other_thread != 0;
+  cell->other_thread = (bits & 1) != 0;
+  cell->eighth = static_cast<uint8_t>(std::min<uint64_t>(bits / 2, 8));
   cell->amount = {static_cast<double>(blocks), static_cast<double>(bytes)};
   return true;
 }

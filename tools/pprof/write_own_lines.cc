@@ -131,7 +131,7 @@ void AddCells(const std::vector<AgeCell>& cells, ListLines* list) {
   for (const AgeCell& cell : cells) {
     list->Add(cell.log2_bytes);
     list->Add(cell.log2_nanos);
-    list->Add(cell.other_thread ? 1 : 0);
+    list->Add((cell.other_thread ? 1 : 0) + 2 * cell.eighth);
     list->Add(Rounded(cell.amount.blocks));
     list->Add(Rounded(cell.amount.bytes));
   }

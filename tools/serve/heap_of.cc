@@ -41,11 +41,19 @@ absl::Status SetBy(const std::string& value, Choice* choice) {
   return absl::OkStatus();
 }
 
+absl::Status SetBorn(const std::string& value, Choice* choice) {
+  const auto born = heap::ParseBorn(value);
+  if (!born) return absl::InvalidArgumentError("born: give two ages, such as 10m..2m, or 10m..");
+  choice->born = *born;
+  return absl::OkStatus();
+}
+
 absl::Status SetParameter(const std::string& name, const std::string& value, Choice* choice) {
   if (name == "process") choice->process = value;
   if (name == "focus-label") return AddLabel("focus-label", value, &choice->labels.focus);
   if (name == "ignore-label") return AddLabel("ignore-label", value, &choice->labels.ignore);
   if (name == "by") return SetBy(value, choice);
+  if (name == "born") return SetBorn(value, choice);
   return absl::OkStatus();
 }
 
@@ -93,8 +101,11 @@ class Sum {
 };
 
 absl::StatusOr<HeapProfile> WithLabels(HeapProfile profile, const Choice& choice) {
-  heap::AddComputedLabel(choice.by_label, &profile);
-  const std::string why_not = heap::ApplyLabels(choice.labels, choice.by_label, &profile);
+  std::string why_not = heap::KeepBorn(choice.born, &profile);
+  if (why_not.empty()) {
+    heap::AddComputedLabel(choice.by_label, &profile);
+    why_not = heap::ApplyLabels(choice.labels, choice.by_label, &profile);
+  }
   if (!why_not.empty()) return absl::NotFoundError(why_not);
   return profile;
 }

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "tools/heap/born.h"
 #include "tools/heap/heap_profile.h"
 #include "tools/heap/labels.h"
 #include "tools/serve/http.h"
@@ -21,6 +22,7 @@ struct Choice {
   // Empty: all processes.
   std::string process;
   heap::LabelSelection labels;
+  heap::Born born;
   std::string by_label;  // its values become the outermost frames; empty: no label
 
   bool Fits(const recording::Process& process) const;

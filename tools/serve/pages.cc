@@ -28,7 +28,7 @@ Reply ErrorReply(const absl::Status& status) {
   return TextReply(StatusOf(status), Printable(message, Charset::kUtf8));
 }
 
-constexpr char kOfProfiles[] = "process,focus-label,ignore-label,by,seconds,debug";
+constexpr char kOfProfiles[] = "process,focus-label,ignore-label,by,born,seconds,debug";
 
 // True if `name` is one of the words of `list`, which commas separate.
 bool IsIn(std::string_view list, std::string_view name) {
@@ -44,7 +44,7 @@ bool IsIn(std::string_view list, std::string_view name) {
 
 const Pages::Entry Pages::kEntries[] = {
     {"/", "the flame graph; refresh=SECONDS loads it again", &Pages::Flame, false,
-     "process,focus-label,ignore-label,by,metric,refresh", true},
+     "process,focus-label,ignore-label,by,born,metric,refresh", true},
     {"/metrics", "for Prometheus", &Pages::MetricsText, false, "", true},
     {"/debug/pprof/", "this list", &Pages::Index, false, nullptr, false},
     {"/debug/pprof/heap", "what is live, for go tool pprof", &Pages::Heap, false, kOfProfiles,
@@ -112,7 +112,8 @@ absl::StatusOr<Reply> Pages::Index(const Files&, const Request&) const {
   std::string text;
   for (const Entry& entry : kEntries) text += std::string(entry.path) + "  " + entry.about + "\n";
   text +=
-      "process=PID or process=NAME chooses; focus-label=KEY=VALUE, ignore-label, by=label:KEY\n";
+      "process=PID or process=NAME chooses; focus-label=KEY=VALUE, ignore-label, by=label:KEY, "
+      "born=10m..2m\n";
   return ReplyOf(std::move(text), kPlainText);
 }
 

@@ -5,6 +5,7 @@
 #include <cstring>
 #include <tuple>
 
+#include "tools/heap/born.h"
 #include "tools/heap/sum_check.h"
 #include "tools/load/recording/recording_profile.h"
 #include "tracker/base/check.h"
@@ -234,8 +235,8 @@ uint64_t Since(uint64_t then, uint64_t now) { return now > then ? now - then : 0
   return amount;
 }
 
-std::tuple<uint8_t, uint8_t, bool> AgeIn(const heap::AgeCell& cell) {
-  return {cell.log2_bytes, cell.log2_nanos, cell.other_thread};
+std::tuple<uint8_t, uint8_t, uint8_t, bool> AgeIn(const heap::AgeCell& cell) {
+  return {cell.log2_bytes, cell.log2_nanos, cell.eighth, cell.other_thread};
 }
 
 }  // namespace
@@ -264,8 +265,9 @@ heap::AgeCell AgeOf(const Process& process, const LiveBlock& block) {
     const uint64_t now_bytes = process.threads[block.thread - 1].exact_words * kWordBytes;
     log2_bytes = Log2(Since(block.birth_bytes, now_bytes));
   }
-  return {log2_bytes, Log2(Since(block.birth_nanos, process.record.last_nanos)), false,
-          WeightOf(block.size_bytes, row, process.record.rate)};
+  const uint64_t nanos = Since(block.birth_nanos, process.record.last_nanos);
+  return {log2_bytes, Log2(nanos), false, WeightOf(block.size_bytes, row, process.record.rate),
+          heap::EighthOf(nanos)};
 }
 
 void Merge(std::vector<heap::AgeCell>* cells) {

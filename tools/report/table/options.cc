@@ -264,7 +264,8 @@ const options::Command<Options>& TableOf(Command command) {
                  {"--leaks", "what grew and did not die",
                   [](Options* options) { return SetOnlyView(View::kLeaks, options); }},
                  {"--source", "FUNCTION", "", "the function's source with amounts beside its lines",
-                  SetSource}} +
+                  SetSource},
+                 load::BornOption(&Options::born)} +
             Selections(),
         kWithStacks},
        {kMlmonTitle,

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "tools/heap/born.h"
 #include "tools/heap/heap_profile.h"
 #include "tools/heap/selection.h"
 #include "tools/options/command_line.h"
@@ -44,6 +45,7 @@ struct Options : options::Common {
   bool blocks = false;                 // count blocks, not bytes
   std::optional<View> view;            // none: functions
   heap::Selection selection;
+  heap::Born born;              // report only
   std::string by_label;         // the key whose values are rows, or outermost frames; empty: none
   std::string source;           // the function whose source is shown
   bool fail_on_growth = false;  // diff only

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "tools/heap/born.h"
 #include "tools/report/table/layout.h"
 #include "tools/report/table/load_files.h"
 #include "tools/report/table/outputs.h"
@@ -43,8 +44,10 @@ std::string Output(const Report& report, const Options& options, const Terminal&
 
 absl::StatusOr<std::string> ShowSum(const Options& options, const Terminal& terminal) {
   Progress progress(terminal.shows_progress);
-  const auto profile = LoadSum(options.files, options.debug_dir, &progress);
+  auto profile = LoadSum(options.files, options.debug_dir, &progress);
   if (!profile.ok()) return profile.status();
+  const std::string why_not = heap::KeepBorn(options.born, &*profile);
+  if (!why_not.empty()) return absl::InvalidArgumentError(options.files[0] + ": " + why_not);
   const auto report = ReportOf(*profile, options, SpaceOf(options, terminal));
   if (!report.ok()) {
     return absl::InvalidArgumentError(options.files[0] + ": " +

@@ -1,0 +1,158 @@
+#include "tools/heap/born.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+
+#include "absl/strings/charconv.h"
+
+namespace allomon::heap {
+namespace {
+
+constexpr double kNanosPerSecond = 1e9;
+constexpr double kForEver = std::numeric_limits<double>::infinity();
+
+struct Unit {
+  std::string_view name;
+  double seconds;
+};
+constexpr Unit kUnits[] = {{"ms", 1e-3}, {"s", 1}, {"m", 60}, {"h", 3600}, {"d", 86'400}};
+
+std::optional<double> ParseSeconds(std::string_view text) {
+  const size_t begin = std::min(text.find_first_not_of("0123456789."), text.size());
+  if (begin == 0 || text[0] == '.') return std::nullopt;
+  const char* const end = text.data() + begin;
+  double number = 0;
+  const auto [rest, error] = absl::from_chars(text.data(), end, number);
+  if (error != std::errc() || rest != end) return std::nullopt;
+  for (const Unit& unit : kUnits) {
+    if (text.substr(begin) == unit.name) return number * unit.seconds;
+  }
+  return std::nullopt;
+}
+
+std::string TextOf(double seconds) {
+  const Unit* unit = &kUnits[0];
+  for (const Unit& each : kUnits) {
+    if (seconds >= each.seconds) unit = &each;
+  }
+  char text[32];
+  snprintf(text, sizeof(text), "%.3g %s", seconds / unit->seconds, unit->name.data());
+  return text;
+}
+
+std::string SizeText(double bytes) {
+  constexpr const char* kNames[] = {"B", "KiB", "MiB", "GiB", "TiB"};
+  size_t i = 0;
+  for (; bytes >= 1024 && i + 1 < std::size(kNames); ++i) bytes /= 1024;
+  char text[32];
+  snprintf(text, sizeof(text), i == 0 ? "%.0f %s" : "%.1f %s", bytes, kNames[i]);
+  return text;
+}
+
+bool Meet(const Born& a, const Born& b) {
+  return a.youngest_seconds < b.oldest_seconds && b.youngest_seconds < a.oldest_seconds;
+}
+
+// The sample's live blocks are those of its cells.
+void KeepOfSample(const Born& born, Born* kept, Sample* sample) {
+  std::vector<AgeCell>& ages = sample->ages;
+  ages.erase(std::remove_if(ages.begin(), ages.end(),
+                            [&](const AgeCell& cell) { return !Meet(AgesOf(cell), born); }),
+             ages.end());
+  sample->deaths.clear();
+  sample->amounts = {};
+  for (const AgeCell& cell : ages) {
+    const Born class_ages = AgesOf(cell);
+    kept->youngest_seconds = std::min(kept->youngest_seconds, class_ages.youngest_seconds);
+    kept->oldest_seconds = std::max(kept->oldest_seconds, class_ages.oldest_seconds);
+    (*sample)[Metric::kLive].Add(cell.amount);
+  }
+}
+
+std::string NoteOf(const Born& born, const HeapProfile& profile) {
+  const double end = profile.duration_seconds;
+  const bool from_start = born.oldest_seconds == kForEver || (end > 0 && born.oldest_seconds > end);
+  std::string note = "only what is live of blocks born ";
+  note += from_start ? "from the start" : "from " + TextOf(born.oldest_seconds) + " before the end";
+  note += born.youngest_seconds > 0 ? " until " + TextOf(born.youngest_seconds) + " before the end"
+                                    : " until the end";
+  if (profile.timeline.empty() || end <= 0) return note;
+  const double until = AllocatedUntil(profile.timeline, end - born.youngest_seconds);
+  const double before =
+      from_start ? 0 : AllocatedUntil(profile.timeline, end - born.oldest_seconds);
+  return note + "; " + SizeText(until - before) + " were allocated in that time";
+}
+
+}  // namespace
+
+std::optional<Born> ParseBorn(std::string_view text) {
+  const size_t dots = text.find("..");
+  if (dots == text.npos) return std::nullopt;
+  const std::string_view first = text.substr(0, dots), last = text.substr(dots + 2);
+  if (first.empty() && last.empty()) return std::nullopt;
+  const auto oldest = first.empty() ? kForEver : ParseSeconds(first);
+  const auto youngest = last.empty() ? 0 : ParseSeconds(last);
+  if (!oldest.has_value() || !youngest.has_value()) return std::nullopt;
+  // Both orders are meant in the same way.
+  const Born born = {std::max(*oldest, *youngest), std::min(*oldest, *youngest)};
+  if (!(born.youngest_seconds < born.oldest_seconds)) return std::nullopt;
+  return born;
+}
+
+std::string KeepBorn(const Born& born, HeapProfile* profile) {
+  if (born.is_all()) return "";
+  const bool has_ages = std::any_of(profile->samples.begin(), profile->samples.end(),
+                                    [](const Sample& sample) { return !sample.ages.empty(); });
+  if (!has_ages) {
+    return "no age is known: --born needs a recording with live blocks (allomon run -- PROGRAM)";
+  }
+  // Classes reach beyond the time's ends.
+  Born kept = {born.oldest_seconds == kForEver ? 0 : born.oldest_seconds, born.youngest_seconds};
+  for (Sample& sample : profile->samples) KeepOfSample(born, &kept, &sample);
+  if (born.oldest_seconds == kForEver) kept.oldest_seconds = kForEver;
+  profile->samples.erase(std::remove_if(profile->samples.begin(), profile->samples.end(),
+                                        [](const Sample& sample) { return sample.ages.empty(); }),
+                         profile->samples.end());
+  profile->has = {};
+  profile->has[static_cast<size_t>(Metric::kLive)] = true;
+  profile->threads.clear();
+  profile->peak_seconds = 0;
+  profile->has_halves = false;
+  profile->notes.push_back(NoteOf(kept, *profile));
+  return "";
+}
+
+double AllocatedUntil(const std::vector<TimelinePoint>& timeline, double seconds) {
+  TimelinePoint before;
+  for (const TimelinePoint& point : timeline) {
+    if (point.seconds >= seconds) {
+      const double span = point.seconds - before.seconds;
+      const double share = span > 0 ? (seconds - before.seconds) / span : 1;
+      return before.allocated_bytes +
+             std::max(0.0, share) * (point.allocated_bytes - before.allocated_bytes);
+    }
+    before = point;
+  }
+  return before.allocated_bytes;
+}
+
+Born AgesOf(const AgeCell& cell) {
+  const double log2 = cell.log2_nanos;
+  if (cell.eighth == 0) {
+    const double youngest = cell.log2_nanos == 0 ? 0 : std::exp2(log2) / kNanosPerSecond;
+    return {std::exp2(log2 + 1) / kNanosPerSecond, youngest};
+  }
+  return {std::exp2(log2 + cell.eighth / 8.0) / kNanosPerSecond,
+          std::exp2(log2 + (cell.eighth - 1) / 8.0) / kNanosPerSecond};
+}
+
+uint8_t EighthOf(uint64_t nanos) {
+  if (nanos < 2) return 0;
+  const double log2 = std::log2(static_cast<double>(nanos));
+  // An age that rounds up to a power of two is in the last eighth below it.
+  const double part = log2 - (63 - __builtin_clzll(nanos));
+  return static_cast<uint8_t>(1 + std::min(7.0, std::floor(part * 8)));
+}
+
+}  // namespace allomon::heap

@@ -1,0 +1,53 @@
+// Live blocks by the time of their birth, and what was allocated in a time.
+//
+// All are functions of their arguments.
+#ifndef ALLOMON_TOOLS_HEAP_BORN_H_
+#define ALLOMON_TOOLS_HEAP_BORN_H_
+
+#include <limits>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "tools/heap/heap_profile.h"
+
+namespace allomon::heap {
+
+// Ages at the profile's end, in seconds.
+struct Born {
+  double oldest_seconds = std::numeric_limits<double>::infinity();
+  double youngest_seconds = 0;
+
+  bool is_all() const {
+    return youngest_seconds <= 0 && oldest_seconds == std::numeric_limits<double>::infinity();
+  }
+};
+
+// Parses "10m..2m", "10m.." (until the end) and "..2m" (from the start).  The units are ms, s, m, h
+// and d.  nullopt: it is none of these, or no time is between the two.
+std::optional<Born> ParseBorn(std::string_view text);
+
+// Keeps the live blocks that were born in that time: the profile then has no other metric, and no
+// threads.  Ages are known by classes, and a class that is in the time in part is kept whole: a
+// note says which time that makes, and how much was allocated in it.
+//
+// Returns one line, and changes nothing, if no age is known.  Else an empty text.  Of all times it
+// changes nothing.
+std::string KeepBorn(const Born& born, HeapProfile* profile);
+
+// Returns the bytes allocated from the start until then.  Between two points of the timeline the
+// allocation is taken to be even.  0 if there is no timeline.
+double AllocatedUntil(const std::vector<TimelinePoint>& timeline, double seconds);
+
+// ---- Classes of ages.  Cells of a class are not told apart.
+
+// Returns the ages of the cell's class: a factor of two, or an eighth of that.
+Born AgesOf(const AgeCell& cell);
+
+// Returns the eighth of an age: AgeCell::eighth.
+uint8_t EighthOf(uint64_t nanos);
+
+}  // namespace allomon::heap
+
+#endif  // ALLOMON_TOOLS_HEAP_BORN_H_
