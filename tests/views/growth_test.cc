@@ -5,8 +5,12 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <cstdio>
 #include <random>
+#include <utility>
+#include <vector>
 
+#include "tools/heap/born.h"
 #include "tools/report/views/leaks_view.h"
 
 namespace allomon::views {
@@ -24,10 +28,18 @@ uint8_t Log2(double nanos) {
   return nanos < 2 ? uint8_t{0} : static_cast<uint8_t>(std::floor(std::log2(nanos)));
 }
 
-// A function in a run of kSeconds.
+// A function in a run of kSeconds, or of bursts of load.
 class Simulated {
  public:
-  explicit Simulated(uint64_t seed) : random_(seed) {
+  explicit Simulated(uint64_t seed) : Simulated(seed, {{0, kSeconds}}, kSeconds) {}
+  // The program allocates in these spans of time alone, evenly.
+  Simulated(uint64_t seed, std::vector<std::pair<double, double>> bursts, double seconds)
+      : random_(seed), bursts_(std::move(bursts)), seconds_(seconds) {
+    for (const auto& [begin, end] : bursts_) {
+      timeline_.push_back({begin, load_seconds_ * kLoad});
+      load_seconds_ += end - begin;
+      timeline_.push_back({end, load_seconds_ * kLoad});
+    }
     sample_.has_size = true;
     sample_.size_bytes = static_cast<uint64_t>(kSize);
   }
@@ -37,7 +49,7 @@ class Simulated {
     const double p = heap::ReportProbability(kSize, true, kRate);
     allocated_bytes_ += kSize;
     if (std::uniform_real_distribution<>()(random_) >= p) return;
-    const double left = kSeconds - birth_seconds;
+    const double left = seconds_ - birth_seconds;
     const bool is_dead = life_seconds < left;
     heap::AgeCell cell;
     cell.log2_nanos = Log2(std::min(left, life_seconds) * kNanos);
@@ -57,12 +69,36 @@ class Simulated {
     growth.Add(sample_, {kRate}, Run());
     return growth;
   }
+  // Adds this many blocks in each second of load.
+  template <typename Life>
+  void AddInBursts(double per_second, const Life& life) {
+    for (const auto& [begin, end] : bursts_) AddAll(begin, end, per_second, life);
+  }
+
   GrowthRate Rate() const { return RateOf(Grown(), Run()); }
-  static Generations Run() { return GenerationsOf(kSeconds * kNanos); }
+  Generations Run() const { return GenerationsOf(seconds_ * kNanos, timeline_); }
+  bool HasStopped() const { return views::HasStopped(Grown(), Run()); }
+  // The seconds of load in which the blocks of the measured generations were born.
+  double MeasuredLoad() const {
+    const Generations run = Run();
+    const auto until = [&](int log2) {
+      const double seconds = std::max(0.0, seconds_ - std::exp2(log2) / kNanos);
+      return heap::AllocatedUntil(timeline_, seconds) / kLoad;
+    };
+    return until(run.first_log2) - until(run.end_log2);
+  }
+  // The share of the run in which there is load.
+  double LoadShare() const { return load_seconds_ / seconds_; }
   std::mt19937_64& random() { return random_; }
 
  private:
+  static constexpr double kLoad = 1e9;  // bytes in a second of load
+
   std::mt19937_64 random_;
+  const std::vector<std::pair<double, double>> bursts_;
+  const double seconds_;
+  double load_seconds_ = 0;
+  std::vector<heap::TimelinePoint> timeline_;
   heap::Sample sample_;
   double allocated_bytes_ = 0;
 };
@@ -82,13 +118,13 @@ TEST(GrowthTest, LeakGrowsByWhatItLeaks) {
   ExpectRate(leak.Rate(), 2000 * kSize);
   EXPECT_GT(leak.Rate().interval.low, 0);
   EXPECT_LT(leak.Rate().interval.high, 1.3 * 2000 * kSize);
-  EXPECT_FALSE(HasStopped(leak.Grown(), Simulated::Run()));
+  EXPECT_FALSE(leak.HasStopped());
 }
 
 TEST(GrowthTest, CacheThatFilledAndStaysHasStopped) {
   Simulated cache(2);
   cache.AddAll(0, kSeconds * 0.6, 2000, [] { return kForEver; });
-  EXPECT_TRUE(HasStopped(cache.Grown(), Simulated::Run()));
+  EXPECT_TRUE(cache.HasStopped());
 }
 
 TEST(GrowthTest, CacheThatFillsYetGrows) {
@@ -146,11 +182,77 @@ TEST(GrowthTest, NothingSampledIsNoProofOfNothing) {
 
 TEST(GrowthTest, RunsOfImpossibleLengthHaveNoGenerations) {
   for (const double nanos : {0.0, -1.0, 15.0, 1e30, std::nan("")}) {
-    EXPECT_EQ(GenerationsOf(nanos).nanos, 0) << nanos;
-    EXPECT_EQ(RateOf({}, GenerationsOf(nanos)).bytes, 0) << nanos;
-    EXPECT_FALSE(HasStopped({}, GenerationsOf(nanos)));
+    const Generations generations = GenerationsOf(nanos, {});
+    EXPECT_EQ(generations.nanos, 0) << nanos;
+    EXPECT_EQ(RateOf({}, generations).bytes, 0) << nanos;
+    EXPECT_FALSE(HasStopped({}, generations));
   }
-  EXPECT_EQ(GenerationsOf(16).nanos, 8 - 2);
+  EXPECT_EQ(GenerationsOf(16, {}).nanos, 8 - 2);
+}
+
+// ---- Load in bursts: 25 s, a pause of 2.5 minutes, 12 s.  No block has an age of an eighth to a
+// half of the run.
+
+Simulated InBursts(uint64_t seed) { return Simulated(seed, {{0, 25}, {175, 187}}, 187); }
+
+TEST(BurstTest, LeakGrowsByWhatItLeaksAtTheMeanLoad) {
+  Simulated leak = InBursts(11);
+  leak.AddInBursts(2000, [] { return kForEver; });
+  ExpectRate(leak.Rate(), 2000 * kSize * leak.LoadShare());
+  EXPECT_GT(leak.Rate().interval.low, 0);
+  EXPECT_FALSE(leak.HasStopped());
+}
+
+TEST(BurstTest, CacheThatFilledInTheFirstBurstHasStopped) {
+  Simulated cache = InBursts(12);
+  cache.AddAll(0, 10, 2000, [] { return kForEver; });
+  EXPECT_TRUE(cache.HasStopped());
+}
+
+// Some of the blocks live through the pause.
+TEST(BurstTest, ChurnDoesNotGrow) {
+  for (const double mean : {0.01, 0.5, 2.0}) {
+    Simulated churn = InBursts(static_cast<uint64_t>(100 * mean));
+    std::exponential_distribution<> life(1 / mean);
+    churn.AddInBursts(4000, [&] { return life(churn.random()); });
+    EXPECT_LT(churn.Rate().bytes, 0.05 * 4000 * kSize * churn.LoadShare()) << mean;
+  }
+}
+
+// Up to five bursts of 1 to 30 s, with pauses of 1 to 300 s between them and at the end.
+TEST(BurstTest, IntervalHoldsTheTruthIn95Of100RunsOfRandomBursts) {
+  constexpr double kPerSecond = 60;
+  std::mt19937_64 random(13);
+  std::uniform_real_distribution<> log_burst(0, std::log(30)), log_pause(0, std::log(300));
+  int runs = 0, held = 0, by_allocation = 0;
+  while (runs < 1000) {
+    std::vector<std::pair<double, double>> bursts;
+    double now = 0;
+    for (uint64_t count = 2 + random() % 4; bursts.size() < count;) {
+      const double begin = now + (bursts.empty() ? 0 : std::exp(log_pause(random)));
+      now = begin + std::exp(log_burst(random));
+      bursts.emplace_back(begin, now);
+    }
+    Simulated leak(random(), bursts, now);
+    if (leak.Run().is_silent) continue;
+    ++runs;
+    leak.AddInBursts(kPerSecond, [] { return kForEver; });
+    const GrowthRate rate = leak.Rate();
+    const double seconds = leak.Run().nanos / kNanos;
+    const double truth = kPerSecond * kSize * leak.MeasuredLoad() / seconds;
+    by_allocation += leak.Run().is_by_allocation;
+    held += rate.interval.low <= truth && rate.interval.high >= truth;
+  }
+  const double sigma = std::sqrt(runs * 0.95 * 0.05);
+  EXPECT_NEAR(held, 0.95 * runs, kMostSigmas * sigma) << by_allocation;
+  EXPECT_GT(by_allocation, runs / 10);
+}
+
+// One burst, and a last moment: no age tells what grows.
+TEST(BurstTest, WhatWasAllocatedAtOnceTellsNothing) {
+  Simulated one(14, {{0, 1}, {3599.9, 3600}}, 3600);
+  EXPECT_TRUE(one.Run().is_silent);
+  EXPECT_FALSE(one.HasStopped());
 }
 
 }  // namespace

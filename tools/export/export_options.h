@@ -21,7 +21,7 @@ struct ExportOptions : options::Common {
   std::string output = "-";            // "-": standard output
   std::string debug_dir;               // where debug files are looked for, too
   heap::Born born;
-  std::string by_label;                // whose values are outermost frames
+  std::string by_label;  // whose values are outermost frames
   heap::LabelSelection labels;
   std::vector<std::string> files;  // at least one; what they have adds up
 };

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "tools/heap/born.h"
 #include "tools/heap/sum_check.h"
 #include "tracker/base/check.h"
 
@@ -13,6 +14,13 @@ constexpr double kNanosPerSecond = 1e9;
 constexpr double kLeastRunNanos = 16;
 constexpr double kSigmas = 1.959963985;  // 95 % of the normal distribution
 constexpr double kMostRunNanos = 9e18;   // fits 64 bits
+// Generations by time are taken if the program allocated in them a quarter of the run's mean.
+constexpr double kLeastShareOfMean = 0.25;
+// The shares of all allocated bytes between which generations by allocation lie.
+constexpr double kYoungShare = 0.125;
+constexpr double kHalf = 0.5;
+// Generations that hold a smaller share tell nothing.
+constexpr double kLeastShare = 1.0 / 64;
 
 // Returns the share of the run's old deaths that falls into a time as long as the generations span.
 double DeathShare(const Generations& generations) {
@@ -44,13 +52,56 @@ heap::Interval DifferenceInterval(const Growth& growth, double share) {
   return interval;
 }
 
+// What the program allocated until the end of the run.
+class Allocation {
+ public:
+  Allocation(double run_nanos, const std::vector<heap::TimelinePoint>& timeline)
+      : run_nanos_(run_nanos),
+        timeline_(timeline),
+        bytes_(timeline.empty() ? 0 : timeline.back().allocated_bytes) {}
+
+  bool is_known() const { return bytes_ > 0; }
+  // Returns the share of all allocated bytes that is younger than 2^log2 nanoseconds.
+  double YoungerShare(int log2) const {
+    const double seconds = (run_nanos_ - std::exp2(log2)) / kNanosPerSecond;
+    return 1 - heap::AllocatedUntil(timeline_, std::max(0.0, seconds)) / bytes_;
+  }
+
+ private:
+  const double run_nanos_;
+  const std::vector<heap::TimelinePoint>& timeline_;
+  const double bytes_;
+};
+
+// Chooses the generations in which from an eighth to a half of all was allocated since.
+Generations GenerationsByAllocation(int run_log2, double run_nanos, const Allocation& allocation) {
+  Generations generations;
+  int first = 0, end = 0;
+  for (int log2 = 0; log2 <= run_log2; ++log2) {
+    const double younger = allocation.YoungerShare(log2);
+    if (younger < kYoungShare) first = log2 + 1;
+    if (younger <= kHalf) end = log2;
+  }
+  generations.first_log2 = first;
+  generations.end_log2 = std::max(first, end);
+  const double younger = allocation.YoungerShare(first);
+  const double share = allocation.YoungerShare(generations.end_log2) - younger;
+  generations.is_silent = share < kLeastShare;
+  if (generations.is_silent) return generations;
+  generations.is_by_allocation = true;
+  generations.nanos = share * run_nanos;
+  generations.old_nanos = (1 - younger) * run_nanos;
+  ALLOMON_DCHECK("inv.report.part", 0 < generations.nanos && generations.nanos <= run_nanos);
+  return generations;
+}
+
 double NetBytes(const Growth& growth, const Generations& generations) {
   return growth.recent.amount.bytes - DeathShare(generations) * growth.died.amount.bytes;
 }
 
 }  // namespace
 
-Generations GenerationsOf(double run_nanos) {
+Generations GenerationsOf(double run_nanos, const std::vector<heap::TimelinePoint>& timeline) {
   if (!(run_nanos >= kLeastRunNanos && run_nanos <= kMostRunNanos)) return {};
   const int log2 = static_cast<int>(std::floor(std::log2(run_nanos)));
   Generations generations;
@@ -59,7 +110,11 @@ Generations GenerationsOf(double run_nanos) {
   generations.nanos = std::exp2(log2 - 1) - std::exp2(log2 - 3);
   generations.old_nanos = run_nanos - std::exp2(log2 - 3);
   ALLOMON_DCHECK("inv.report.part", 0 < generations.nanos && generations.nanos <= run_nanos);
-  return generations;
+  const Allocation allocation(run_nanos, timeline);
+  if (!allocation.is_known()) return generations;
+  const double share = allocation.YoungerShare(log2 - 1) - allocation.YoungerShare(log2 - 3);
+  if (share >= kLeastShareOfMean * generations.nanos / run_nanos) return generations;
+  return GenerationsByAllocation(log2, run_nanos, allocation);
 }
 
 void Growth::Add(const heap::Sample& sample, const heap::Sampling& sampling,

@@ -6,27 +6,35 @@
 // still die, and older ones show an earlier state of the program.  A leak has in these generations
 // what it leaked in their time.  A cache that was full before has nothing in them.  If blocks die
 // at some age, no more bytes are in them than die in a time of the same length.
+//
+// Load comes in bursts: if the program allocated little in the time of these generations, they say
+// nothing.  Then they are chosen by what was allocated since, and time counts only as far as the
+// program allocated.
 #ifndef ALLOMON_TOOLS_REPORT_VIEWS_GROWTH_H_
 #define ALLOMON_TOOLS_REPORT_VIEWS_GROWTH_H_
 
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <vector>
 
 #include "tools/heap/heap_profile.h"
 #include "tools/heap/interval.h"
 
 namespace allomon::views {
 
-// The generations in which growth is measured.  `nanos` is 0 if the run is shorter than 16 ns: then
-// it has no generations.
+// The generations in which growth is measured.  `nanos` is 0 if there are none: the run is shorter
+// than 16 ns, or the program allocated next to nothing in any that would do.
 struct Generations {
   int first_log2 = 0;    // ages from here on are old
   int end_log2 = 0;      // end of the measured generations
   double nanos = 0;      // the time that they span
   double old_nanos = 0;  // from the run's begin to the latest birth of a block that is old now
+  bool is_by_allocation = false;  // chosen by it, since there was little of it in those by time
+  bool is_silent = false;         // the program allocated next to nothing in them
 };
-Generations GenerationsOf(double run_nanos);
+// `timeline` may be empty: then allocation is taken to be even.
+Generations GenerationsOf(double run_nanos, const std::vector<heap::TimelinePoint>& timeline);
 
 // The amounts of a function's blocks.
 struct Growth {

@@ -23,6 +23,7 @@ using Row = heap::Row<Survivors>;
 constexpr double kNanosPerSecond = 1e9;
 constexpr double kNearlyAll = 0.9;
 constexpr size_t kStacks = 3;
+constexpr size_t kGrowthColumns = 4;
 
 const char* VerdictText(Verdict verdict) {
   switch (verdict) {
@@ -32,6 +33,8 @@ const char* VerdictText(Verdict verdict) {
       return "may grow";
     case Verdict::kFilled:
       return "filled";
+    case Verdict::kSilent:
+      return "no allocations in the window";
     case Verdict::kNew:
       return "new";
     case Verdict::kKept:
@@ -72,9 +75,9 @@ double RunNanos(const heap::HeapProfile& profile) {
 }
 
 Survivors SurvivorsOf(const heap::Sample& sample, const heap::Sampling& sampling,
-                      double run_nanos) {
+                      const Generations& generations, double run_nanos) {
   Survivors survivors;
-  survivors.growth.Add(sample, sampling, GenerationsOf(run_nanos));
+  survivors.growth.Add(sample, sampling, generations);
   survivors.live = heap::EstimateOf(sample[Metric::kLive], sample, sampling);
   survivors.allocated_bytes = sample[Metric::kAllocated].bytes;
   for (const heap::AgeCell& cell : sample.ages) {
@@ -115,13 +118,14 @@ std::string RangeText(const heap::Interval& interval, double seconds) {
 class LeaksView {
  public:
   explicit LeaksView(const Scene& scene)
-      : scene_(scene), generations_(GenerationsOf(RunNanos(*scene.profile))) {
+      : scene_(scene),
+        generations_(GenerationsOf(RunNanos(*scene.profile), scene.profile->timeline)) {
     const double run_nanos = RunNanos(*scene.profile);
     const heap::Sampling sampling = heap::SamplingOf(*scene.profile, Metric::kLive);
     std::vector<Survivors> values;
     values.reserve(scene.stacks.stacks.size());
     for (const heap::Stack& stack : scene.stacks.stacks) {
-      values.push_back(SurvivorsOf(scene.SampleOf(stack), sampling, run_nanos));
+      values.push_back(SurvivorsOf(scene.SampleOf(stack), sampling, generations_, run_nanos));
       has_ages_ = has_ages_ || values.back().aged_bytes > 0;
     }
     const auto live = [](const Survivors& value) { return value.live.amount.bytes; };
@@ -145,6 +149,12 @@ class LeaksView {
     for (size_t i = 0; i < shown; ++i) table.rows.push_back(CellsOf(rows_[i]));
     report->tables.push_back(std::move(table));
     AddStacks(&report->foot);
+    if (has_ages_ && generations_.is_by_allocation) {
+      report->foot.push_back(
+          {"the program allocates in bursts: growth is a mean of the whole run, "
+           "from blocks of ages with enough allocation",
+           Paint::kDim});
+    }
     if (!has_ages_ && !rows_.empty()) {
       report->foot.push_back(
           {"no ages are known: what grew is not told from what is kept; a "
@@ -217,6 +227,7 @@ class LeaksView {
     table->columns.push_back({"growth_high", ""});
   }
   void AddGrowthCells(const Row& row, std::vector<Cell>* cells) const {
+    if (generations_.is_silent) return cells->resize(cells->size() + kGrowthColumns);
     const GrowthRate rate = RateOf(row.self.growth, generations_);
     const double seconds = unit_.seconds;
     cells->push_back(NumberCell(SignedText(rate.bytes * seconds), rate.bytes));
@@ -309,6 +320,7 @@ Verdict VerdictOf(const Survivors& survivors, const Generations& generations) {
   }
   if (4 * survivors.died_old_bytes > survivors.old.amount.bytes) return Verdict::kTurnsOver;
   if (young < 1 - kNearlyAll) return Verdict::kKept;
+  if (generations.is_silent) return Verdict::kSilent;
   if (HasStopped(survivors.growth, generations)) return Verdict::kFilled;
   const bool is_sure = RateOf(survivors.growth, generations).interval.low > 0;
   return is_sure ? Verdict::kGrows : Verdict::kMayGrow;

@@ -27,6 +27,7 @@ enum class Verdict {
   kGrows,      // has all ages; old blocks stay, and more become old all the time
   kMayGrow,    // as kGrows, but as many bytes may die old: too few samples to tell
   kFilled,     // grew and has stopped: a cache that is full
+  kSilent,     // it may have grown: the program allocated next to nothing where that would show
   kNew,        // nearly all of the last half, and little of it was freed: growth that began late
   kKept,       // nearly all of the first half
   kTurnsOver,  // old blocks die, as those of a cache do
