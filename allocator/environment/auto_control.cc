@@ -1,7 +1,7 @@
 #include "allocator/environment/auto_control.h"
 
 #include "allocator/environment/auto_profile_say.h"
-#include "allocator/environment/auto_save.h"
+#include "allocator/environment/auto_recording.h"
 #include "tracker/control/attendant.h"
 
 namespace allomon::internal {

@@ -46,6 +46,21 @@ std::string NextPath(const AutoProfile& profile);
 enum class Refusal { kSaid, kSilent };
 bool WriteFileLocked(AutoProfile& profile, const std::string& path, UnitName unit, Refusal refusal);
 
+// ---- Writes the profile of the environment at the program's end, and on request.
+// auto_profile_ends.h has the other ways in which a program ends.
+
+// nullptr if the environment asked for no profile, or had an error.  Written before main, never
+// destroyed.
+extern AutoProfile* auto_profile;
+
+// Ends the profile and writes the unit that was current when the program ended, as MLton does at
+// exit.  A second call does nothing.  Any thread that may allocate; not in a handler that
+// interrupted malloc.
+void WriteLast(UnitName unit);
+
+// Writes the profile of the run so far.  Callers: as for WriteLast().
+void WriteAndGoOn(UnitName unit);
+
 }  // namespace allomon::internal
 
 #endif  // ALLOMON_ALLOCATOR_ENVIRONMENT_AUTO_PROFILE_FILE_H_

@@ -1,5 +1,3 @@
-#include "allocator/environment/auto_profile_writing.h"
-
 #include <fcntl.h>
 #include <pthread.h>
 #include <unistd.h>
@@ -9,7 +7,8 @@
 
 #include "allocator/environment/auto_control.h"
 #include "allocator/environment/auto_profile_ends.h"
-#include "allocator/environment/auto_profile_loss.h"
+#include "allocator/environment/auto_profile_file.h"
+#include "allocator/environment/auto_profile_say.h"
 #include "allocator/host/interrupted_code.h"
 #include "allocator/host/writing_reserve.h"
 #include "tracker/base/all_signals_blocked.h"

@@ -4,6 +4,7 @@
 #define ALLOMON_ALLOCATOR_ENVIRONMENT_AUTO_RECORDING_H_
 
 #include "allocator/environment/environment.h"
+#include "tracker/recording/watcher.h"
 
 namespace allomon::internal {
 
@@ -11,6 +12,16 @@ namespace allomon::internal {
 // be obeyed.  On an error prints one line on standard error, and the program runs unrecorded.  Exit
 // needs no action.
 void StartRecordingIfWanted(const EnvironmentOptions& options);
+
+// ---- ALLOMON_SAVE: the watcher that saves copies of a recording.  Part of liballomon.so and of
+// //allocator:auto_profile.
+
+// Returns the watcher, or nullptr if no copies are requested.  Called before main.  The options
+// must live as long as the process.
+recording::Watcher* WatcherIfWanted(const EnvironmentOptions& options);
+
+// Prints a message if copies are requested and nothing can be recorded.
+void CheckSave(const EnvironmentOptions& options);
 
 }  // namespace allomon::internal
 

@@ -8,7 +8,6 @@
 #include <cstring>
 #include <string_view>
 
-#include "allocator/environment/environment_names.h"
 #include "tracker/formats/recording_layout.h"
 #include "tracker/profile/control/profile_control.h"
 #include "tracker/triggers/settings.h"

@@ -5,6 +5,9 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
+
+#include "tracker/formats/variables.h"
 
 namespace allomon {
 
@@ -49,6 +52,18 @@ bool ReadEnvironment(char** variables, EnvironmentOptions* options,
 // %.
 std::string ExpandOut(const std::string& out, int64_t process_id, uint64_t file_number);
 bool NamesProcess(const std::string& out);
+
+// ---- Suggestions for unknown environment variables, which are mostly typing mistakes.
+//
+// Pure functions; they allocate by operator new.
+
+// nullptr: no component reads it.
+const KnownVariable* FindVariable(std::string_view name);
+
+// Returns the variable that was probably meant, or nullptr: the one with the fewest letters
+// changed, left out, added or exchanged, at most a third of its letters; or one of which either
+// name begins with the other.  Both names include "ALLOMON_".
+const KnownVariable* NearestVariable(std::string_view name);
 
 }  // namespace allomon
 

@@ -1,8 +1,8 @@
-#include "allocator/environment/environment_names.h"
-
 #include <algorithm>
 #include <cstdint>
 #include <vector>
+
+#include "allocator/environment/environment.h"
 
 namespace allomon {
 namespace {

@@ -9,8 +9,6 @@
 #include "allocator/guard/code_place.h"
 #include "allocator/guard/guarded_pool.h"
 #include "allocator/guard/report_text.h"
-#include "allocator/guard/report_turn.h"
-#include "allocator/guard/short_name.h"
 
 namespace allomon::internal {
 namespace {

@@ -1,8 +1,11 @@
 #include "allocator/guard/report_text.h"
 
+#include <time.h>
+
 #include <cstring>
 
 #include "allocator/host/host_stderr.h"
+#include "tracker/base/sys/raw_calls.h"
 
 namespace allomon::internal {
 
@@ -46,6 +49,24 @@ ReportText& ReportText::Foreign(std::string_view text) {
 void ReportText::Flush() {
   WriteToStderr(text_, length_);
   length_ = 0;
+}
+
+std::atomic<long> ReportTurn::thread_{0};
+
+ReportTurn::ReportTurn() {
+  constexpr timespec kPause = {0, 5'000'000};
+  constexpr int kPauses = 1000;
+  const long me = sys::Gettid();
+  for (int i = 0; i < kPauses && !mine_; ++i) {
+    long nobody = 0;
+    mine_ = thread_.compare_exchange_strong(nobody, me, std::memory_order_acquire);
+    if (nobody == me) return;
+    if (!mine_) sys::Nanosleep(kPause);
+  }
+}
+
+ReportTurn::~ReportTurn() {
+  if (mine_) thread_.store(0, std::memory_order_release);
 }
 
 }  // namespace allomon::internal

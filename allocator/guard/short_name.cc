@@ -1,7 +1,7 @@
-#include "allocator/guard/short_name.h"
-
 #include <cstring>
 #include <initializer_list>
+
+#include "allocator/guard/code_place.h"
 
 namespace allomon::internal {
 namespace {

@@ -3,7 +3,6 @@
 #include <sys/mman.h>
 
 #include "allocator/range/range_memory.h"
-#include "allocator/range/slot_cache.h"
 #include "tracker/base/check.h"
 #include "tracker/base/tls.h"
 #include "tracker/heap_tools.h"

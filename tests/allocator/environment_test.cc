@@ -7,7 +7,6 @@
 #include <utility>
 #include <vector>
 
-#include "allocator/environment/environment_names.h"
 #include "gtest/gtest.h"
 
 namespace allomon {

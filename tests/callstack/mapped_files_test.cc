@@ -12,9 +12,9 @@
 #include <memory>
 #include <string>
 
-#include "tracker/callstack/code_files.h"
 #include "tracker/callstack/file_names.h"
 #include "tracker/callstack/maps_line.h"
+#include "tracker/callstack/unloaded_code.h"
 #include "tracker/symbols/elf_functions.h"
 #include "tracker/symbols/module_file.h"
 #include "tracker/symbols/module_symbols.h"

@@ -12,7 +12,6 @@
 #include "tracker/cpython/code_names.h"
 #include "tracker/cpython/frames.h"
 #include "tracker/cpython/layout.h"
-#include "tracker/cpython/line_table.h"
 
 namespace allomon::cpython {
 namespace {

@@ -10,7 +10,6 @@
 
 #include "allocator/guard/code_place.h"
 #include "allocator/guard/report_text.h"
-#include "allocator/guard/short_name.h"
 #include "gtest/gtest.h"
 
 extern "C" const char __ehdr_start;

@@ -82,7 +82,7 @@ class Imports(unittest.TestCase):
             *("own_memory", "control", "registry", "thread_registration", "barrier"),
             *("attendant", "control_file", "copy_file", "saver", "memory_limit"),
             *("recorder", "segment_file", "file_owner", "capture", "managed_functions"),
-            *("allocator", "sampled_block", "host_stderr", "report_turn", "malloc_override"),
+            *("allocator", "sampled_block", "host_stderr", "malloc_override"),
             *("new_override", "mapped_block", "mimalloc_backend_unity", "writing_reserve"),
         ):
             self.assertIn(name, names)

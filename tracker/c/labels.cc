@@ -4,7 +4,6 @@
 #include <string_view>
 
 #include "tracker/c/structures.h"
-#include "tracker/core/label_counts.h"
 #include "tracker/core/label_scope.h"
 #include "tracker/core/label_sets.h"
 

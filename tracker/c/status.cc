@@ -1,7 +1,6 @@
 #include "allomon/status.h"
 
 #include "tracker/core/control.h"
-#include "tracker/core/control_error.h"
 #include "tracker/formats/version.h"
 
 namespace {

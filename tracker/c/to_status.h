@@ -3,7 +3,7 @@
 #define ALLOMON_TRACKER_C_TO_STATUS_H_
 
 #include "allomon/status.h"
-#include "tracker/core/control_error.h"
+#include "tracker/core/control.h"
 
 namespace allomon::c {
 

@@ -1,10 +1,9 @@
-#include "tracker/callstack/build_id.h"
-
 #include <elf.h>
 
 #include <cstring>
 
 #include "tracker/base/elf_notes.h"
+#include "tracker/callstack/mapped_files.h"
 
 namespace allomon::internal {
 namespace {

@@ -1,5 +1,3 @@
-#include "tracker/callstack/code_files.h"
-
 #include <link.h>
 #include <sys/auxv.h>
 
@@ -12,8 +10,9 @@
 #include <vector>
 
 #include "tracker/base/sys/raw_calls.h"
-#include "tracker/callstack/build_id.h"
 #include "tracker/callstack/file_names.h"
+#include "tracker/callstack/mapped_files.h"
+#include "tracker/callstack/unloaded_code.h"
 
 namespace allomon::internal {
 namespace {

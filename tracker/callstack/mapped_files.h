@@ -6,6 +6,8 @@
 #ifndef ALLOMON_TRACKER_CALLSTACK_MAPPED_FILES_H_
 #define ALLOMON_TRACKER_CALLSTACK_MAPPED_FILES_H_
 
+#include <link.h>
+
 #include <cstddef>
 #include <cstdint>
 
@@ -41,6 +43,20 @@ bool PathOfMapping(uintptr_t address, char* path, size_t room_bytes);
 // a mapping differ from those of stat(2) on some file systems (btrfs, overlayfs), but those of two
 // mappings can be compared.  Also false if this cannot be found out.
 bool IsSameMappedFile(uintptr_t address, uintptr_t other);
+
+// ---- The build id of a module that is loaded, read from its own pages.
+
+// Linkers make ids of 8 to 20 bytes.
+inline constexpr size_t kMostBuildIdBytes = 64;
+
+// Writes at most `room` bytes to `build_id` and returns their number; 0 if there is no id or it is
+// longer. [begin, end) is the module's mapping; the loader added `bias` to the file's addresses.
+// Any thread, inside malloc; the module must not be unloaded meanwhile.
+size_t ReadBuildId(uintptr_t begin, uintptr_t end, uintptr_t bias, uint8_t* build_id, size_t room);
+
+// The same for a module whose program headers are known.
+size_t ReadBuildId(const ElfW(Phdr) * headers, size_t count, uintptr_t bias, uint8_t* build_id,
+                   size_t room);
 
 }  // namespace allomon::internal
 

@@ -6,7 +6,7 @@
 #include <climits>
 #include <cstdlib>
 
-#include "tracker/callstack/build_id.h"
+#include "tracker/callstack/mapped_files.h"
 
 namespace allomon::internal {
 namespace {

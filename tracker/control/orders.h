@@ -6,7 +6,7 @@
 #define ALLOMON_TRACKER_CONTROL_ORDERS_H_
 
 #include "tracker/control/attendant.h"
-#include "tracker/core/session_id.h"
+#include "tracker/core/ids.h"
 #include "tracker/formats/control_layout.h"
 #include "tracker/recording/file_path.h"
 

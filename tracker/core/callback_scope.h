@@ -5,11 +5,23 @@
 #include <atomic>
 #include <cstdint>
 
-#include "tracker/core/postponed.h"
+#include "tracker/core/entry_table.h"
 #include "tracker/core/registry.h"
 #include "tracker/core/thread_state.h"
 
 namespace allomon::internal {
+
+// ---- Deallocs that a thread notices while it is inside a callback, and runs when the callback has
+// returned: a user's callback that holds a lock must not be entered a second time for a block that
+// it frees.
+
+struct ThreadState;
+
+void PostponeDealloc(ThreadState& thread, EntryId entry);
+
+// Runs the postponed dealloc callbacks of this thread, oldest first, and then the deallocs that
+// these postpone in turn.  If one ends its thread, the rest stays postponed.
+void RunPostponedDeallocsSlow(ThreadState& thread);
 
 // Open it only when thread.in_callback is false, and call Finish() before it closes: that runs the
 // deallocs that were postponed meanwhile.  A callback may end its thread.  Then the stack unwinds,

@@ -6,7 +6,6 @@
 #include <vector>
 
 #include "tracker/callstack/capture.h"
-#include "tracker/callstack/code_files.h"
 #include "tracker/callstack/unloaded_code.h"
 #include "tracker/core/control.h"
 #include "tracker/core/stack_table.h"

@@ -8,10 +8,25 @@
 #include <optional>
 
 #include "tracker/core/callback_scope.h"
-#include "tracker/core/control_error.h"
 #include "tracker/core/session.h"
 
 namespace allomon::internal {
+
+// ---- Why a session could not be started, stopped or discarded.
+
+enum class ControlError {
+  kNone,
+  kBadRate,           // NaN or outside [0, 1]
+  kBadCallstackSize,  // larger than kMaxCallstackSize
+  kAlreadyStarted,    // an exclusive session is sampling
+  kTooMany,           // no room for another session
+  kNotStarted,        // no such session is sampling
+  kNotStopped,        // discard of a session that still samples
+  kNoSuchTracker,     // discarded already, or never started
+};
+
+// Returns the meaning of an error and its remedy: a static text for users of C and C++.
+const char* TextOf(ControlError error);
 
 // Notes that a heap is linked which reports blocks of malloc or its own.  AnnounceReporter() notes
 // that only code is linked whose users report bytes (custom_memory.h).  Constructors call these

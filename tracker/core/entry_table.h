@@ -12,10 +12,8 @@
 #include "tracker/base/check.h"
 #include "tracker/base/own_memory.h"
 #include "tracker/base/tagged_free_list.h"
-#include "tracker/core/label_set_id.h"
+#include "tracker/core/ids.h"
 #include "tracker/core/session_client.h"
-#include "tracker/core/session_id.h"
-#include "tracker/core/stack_id.h"
 #include "tracker/core/type_names.h"
 
 namespace allomon::internal {

@@ -2,7 +2,6 @@
 
 #include <cstring>
 
-#include "tracker/core/label_counts.h"
 #include "tracker/core/label_sets.h"
 #include "tracker/core/label_text.h"
 

@@ -10,7 +10,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "tracker/core/label_set_id.h"
+#include "tracker/core/ids.h"
 #include "tracker/core/thread_state.h"
 
 namespace allomon::internal {

@@ -13,7 +13,7 @@
 #include <string_view>
 
 #include "tracker/base/own_memory.h"
-#include "tracker/core/label_set_id.h"
+#include "tracker/core/ids.h"
 #include "tracker/core/tick_safe_lock.h"
 #include "tracker/label_set.h"
 
@@ -71,6 +71,19 @@ class LabelSets {
 
 // The table of the process.
 extern LabelSets label_sets;
+
+// ---- Counts of problems with labels.
+
+// Counts for the whole process, which any thread may add to.  A set counts once for each scope in
+// which something was sampled.
+struct LabelCounts {
+  std::atomic<uint64_t> others{0};          // sets for which there was no room
+  std::atomic<uint64_t> cut_sets{0};        // with a key or a value that was too long
+  std::atomic<uint64_t> crowded_sets{0};    // with labels left out because there were too many
+  std::atomic<uint64_t> misplaced_pops{0};  // of scopes that were not the innermost
+  std::atomic<uint64_t> broken_lists{0};    // a scope's memory was reused before its pop
+};
+extern LabelCounts label_counts;
 
 }  // namespace allomon::internal
 

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "tracker/allocation.h"
-#include "tracker/core/session_id.h"
+#include "tracker/core/ids.h"
 #include "tracker/estimate.h"
 
 namespace allomon {

@@ -1,5 +1,4 @@
-#include "tracker/core/postponed.h"
-
+#include "tracker/core/callback_scope.h"
 #include "tracker/core/entries.h"
 #include "tracker/core/thread_state.h"
 

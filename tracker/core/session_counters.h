@@ -9,7 +9,7 @@
 #include <atomic>
 #include <cstdint>
 
-#include "tracker/core/session_id.h"
+#include "tracker/core/ids.h"
 
 namespace allomon::internal {
 

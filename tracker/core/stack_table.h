@@ -16,7 +16,7 @@
 
 #include "tracker/base/chain_index.h"
 #include "tracker/base/own_memory.h"
-#include "tracker/core/stack_id.h"
+#include "tracker/core/ids.h"
 #include "tracker/core/tick_safe_lock.h"
 
 namespace allomon::internal {

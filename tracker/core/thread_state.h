@@ -7,8 +7,8 @@
 
 #include "tracker/base/tls.h"
 #include "tracker/core/entry_table.h"
+#include "tracker/core/ids.h"
 #include "tracker/core/session_counters.h"
-#include "tracker/core/session_id.h"
 #include "tracker/core/word_meter.h"
 #include "tracker/sampling/active_set.h"
 #include "tracker/sampling/random.h"

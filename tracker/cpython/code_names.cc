@@ -4,7 +4,6 @@
 
 #include "tracker/callstack/readable_memory.h"
 #include "tracker/cpython/frames.h"
-#include "tracker/cpython/line_table.h"
 
 namespace allomon::cpython {
 namespace {

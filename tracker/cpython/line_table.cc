@@ -1,6 +1,5 @@
-#include "tracker/cpython/line_table.h"
-
 #include "tracker/callstack/stack_window.h"
+#include "tracker/cpython/code_names.h"
 
 namespace allomon::cpython {
 namespace {

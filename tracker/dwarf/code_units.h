@@ -10,15 +10,57 @@
 #include <elfutils/libdwfl.h>
 
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
-#include "tracker/dwarf/qualified_name.h"
 #include "tracker/dwarf/split_package.h"
-#include "tracker/dwarf/symbol_index.h"
 
 namespace allomon {
+
+// ---- Names of functions that the linker does not know: functions of a single unit that were
+// inlined.
+
+// The names in one debug file.  Not thread safe.  Memory: grows with each name queried.
+class QualifiedNames {
+ public:
+  // Returns for example "shop::(anonymous namespace)::Inner": the names of the namespaces and types
+  // around its declaration, then the function's name; in C only the latter.  Empty if it has no
+  // name.  Cost: reads past the neighbouring DIEs, once for each function.
+  std::string Of(Dwarf_Die* function);
+
+ private:
+  std::unordered_map<const void*, std::string> name_of_;  // by the declaration's address in memory
+};
+
+// ---- The symbols of a module by their addresses: libdwfl's own search reads the whole table each
+// time.
+
+// Immutable.  Memory: 32 bytes for each symbol.
+class SymbolIndex {
+ public:
+  // The module must outlive it.
+  explicit SymbolIndex(Dwfl_Module* module);
+
+  // Returns the linker's name of the code at pc; empty if there is no symbol.  A symbol without a
+  // size counts only at `start`, where the code around pc begins.  Of several symbols the innermost
+  // is taken; of those at one address, the one that other files see.
+  std::string At(Dwarf_Addr pc, Dwarf_Addr start) const;
+
+ private:
+  struct Symbol {
+    Dwarf_Addr begin;
+    uint64_t bytes;
+    const char* name;  // libdwfl's
+    int rank;          // the least is taken
+  };
+  static bool IsBefore(const Symbol& a, const Symbol& b);
+  void Add(const char* name, const GElf_Sym& symbol);
+
+  std::vector<Symbol> symbols_;  // sorted
+};
 
 // Compilers write a unit in one place, or split it: the lines stay in the program, and the
 // functions are in a .dwo file, or with those of all units in a .dwp file.

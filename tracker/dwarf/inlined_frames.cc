@@ -6,8 +6,6 @@
 #include <string_view>
 #include <utility>
 
-#include "tracker/dwarf/qualified_name.h"
-
 namespace allomon {
 namespace {
 

@@ -5,9 +5,11 @@
 #ifndef ALLOMON_TRACKER_DWARF_INLINED_FRAMES_H_
 #define ALLOMON_TRACKER_DWARF_INLINED_FRAMES_H_
 
+#include <elfutils/libdw.h>
 #include <elfutils/libdwfl.h>
 
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 #include "tracker/dwarf/code_units.h"

@@ -1,6 +1,6 @@
-#include "tracker/dwarf/qualified_name.h"
-
 #include <dwarf.h>
+
+#include "tracker/dwarf/code_units.h"
 
 namespace allomon {
 namespace {

@@ -1,9 +1,9 @@
-#include "tracker/dwarf/symbol_index.h"
-
 #include <gelf.h>
 
 #include <algorithm>
 #include <tuple>
+
+#include "tracker/dwarf/code_units.h"
 
 namespace allomon {
 namespace {

@@ -5,7 +5,6 @@
 
 #include "tracker/formats/recording_layout_1.h"
 #include "tracker/formats/recording_records.h"
-#include "tracker/formats/recording_repair.h"
 #include "tracker/formats/recording_segments.h"
 
 namespace allomon::recording {

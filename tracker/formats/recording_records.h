@@ -1,11 +1,12 @@
 // Converts the records of each version to values of recording_process.h.
 //
-// Numbers are copied unchanged: recording_repair.h repairs them.  Counts of version 2 stay counts,
-// with a weight of 1 for each block, until Weigh() knows their rows.
+// Numbers are copied unchanged; the functions at the end repair them.  Counts of version 2 stay
+// counts, with a weight of 1 for each block, until Weigh() knows their rows.
 #ifndef ALLOMON_TRACKER_FORMATS_RECORDING_RECORDS_H_
 #define ALLOMON_TRACKER_FORMATS_RECORDING_RECORDS_H_
 
 #include <cstdint>
+#include <string>
 #include <vector>
 
 #include "tracker/formats/recording_layout.h"
@@ -60,6 +61,21 @@ uint64_t LastNanos(const Process& process);
 
 // Adds the current live bytes to the timeline.
 void AddPointOfNow(Process* process);
+
+// ---- Repairs the values of a damaged or hostile recording, so that their users need no checks.
+
+// Returns false if the process cannot be used; *why is then one line.
+bool IsUsable(const Head& head, std::string* why);
+
+void Repair(Head* head);
+
+// Repairs all records of the process; counts the changed ones in `damaged`.
+void RepairRecords(Process* process);
+
+// Makes each number that of a saved count, or 0; counts the changes likewise.
+void RepairPeaks(std::vector<PeakSource>* peaks, std::vector<SavedCount>* saved, Process* process);
+
+void Repair(Process::Thread* thread, uint64_t* damaged);
 
 }  // namespace allomon::recording
 

@@ -1,7 +1,7 @@
-#include "tracker/formats/recording_repair.h"
-
 #include <algorithm>
 #include <cmath>
+
+#include "tracker/formats/recording_records.h"
 
 namespace allomon::recording {
 namespace {

@@ -8,7 +8,7 @@
 #include <cstdlib>
 #include <cstring>
 
-#include "tracker/gates/timed_loop.h"
+#include "tracker/gates/benchmark_profile.h"
 
 namespace allomon {
 namespace {

@@ -12,6 +12,8 @@
 #ifndef ALLOMON_TRACKER_GATES_BENCHMARK_PROFILE_H_
 #define ALLOMON_TRACKER_GATES_BENCHMARK_PROFILE_H_
 
+#include <atomic>
+#include <cstdint>
 #include <string>
 
 #include "tracker/gates/allocation_report.h"
@@ -31,6 +33,17 @@ class BenchmarkProfile {
 
 // A JSON string, in quotes.  Bytes that are not ASCII are passed through.
 std::string JsonString(const std::string& text);
+
+// ---- Whether a timed loop of Google Benchmark is running, known from the functions of
+// benchmark::State that the linker wraps: timed_loop.cc.
+
+struct TimedLoop {
+  std::atomic<bool> running{false};
+  std::atomic<uint64_t> begun{0};  // number of loops begun in this process
+};
+
+// The loop of the thread that runs the memory pass; loops of other threads do not run meanwhile.
+TimedLoop& CurrentTimedLoop();
 
 }  // namespace allomon::internal
 

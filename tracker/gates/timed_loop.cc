@@ -1,6 +1,6 @@
-#include "tracker/gates/timed_loop.h"
-
 #include <benchmark/benchmark.h>
+
+#include "tracker/gates/benchmark_profile.h"
 
 namespace allomon::internal {
 namespace {

@@ -1,4 +1,4 @@
-#include "tracker/lua/call_names.h"
+#include "tracker/lua/describe.h"
 
 namespace allomon::lua {
 namespace {

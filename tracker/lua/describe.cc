@@ -1,10 +1,9 @@
 #include "tracker/lua/describe.h"
 
+#include <atomic>
 #include <cstring>
 
-#include "tracker/lua/call_names.h"
 #include "tracker/lua/function_identity.h"
-#include "tracker/lua/known_names.h"
 #include "tracker/lua/object_reader.h"
 
 namespace allomon::lua {
@@ -120,6 +119,37 @@ int DescribeFunction(void*, const InterpretedFrame* frame, PlaceDescription* des
       prototype.first_line > 0 ? static_cast<uint32_t>(prototype.first_line) : 1;
   description->line = frame->position;
   return kWalkFrame;
+}
+
+namespace {
+
+constexpr size_t kFunctions = 4096;
+constexpr size_t kMostSteps = 64;
+
+// The name is complete once `is_written`.
+struct Entry {
+  std::atomic<uintptr_t> function;
+  KnownName name;
+  std::atomic<bool> is_written;
+};
+
+Entry g_entries[kFunctions];
+
+}  // namespace
+
+const KnownName* KeepName(uintptr_t function, const KnownName& name) {
+  for (size_t i = 0; i < kMostSteps; ++i) {
+    Entry& entry = g_entries[(function + i) % kFunctions];
+    uintptr_t there = entry.function.load(std::memory_order_acquire);
+    if (there == 0 && entry.function.compare_exchange_strong(there, function)) {
+      entry.name = name;
+      entry.is_written.store(true, std::memory_order_release);
+      return &entry.name;
+    }
+    if (there != function) continue;
+    return entry.is_written.load(std::memory_order_acquire) ? &entry.name : nullptr;
+  }
+  return nullptr;
 }
 
 }  // namespace allomon::lua

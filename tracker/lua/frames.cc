@@ -1,8 +1,8 @@
 #include "tracker/lua/frames.h"
 
 #include "tracker/callstack/readable_memory.h"
+#include "tracker/lua/describe.h"
 #include "tracker/lua/function_identity.h"
-#include "tracker/lua/lines.h"
 #include "tracker/lua/native_stack.h"
 #include "tracker/lua/object_reader.h"
 #include "tracker/lua/saved_register.h"

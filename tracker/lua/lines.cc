@@ -1,4 +1,4 @@
-#include "tracker/lua/lines.h"
+#include "tracker/lua/describe.h"
 
 namespace allomon::lua {
 namespace {

@@ -5,8 +5,8 @@
 
 #include <cstring>
 
-#include "tracker/callstack/build_id.h"
-#include "tracker/callstack/code_files.h"
+#include "tracker/callstack/mapped_files.h"
+#include "tracker/callstack/unloaded_code.h"
 #include "tracker/recording/host_filter.h"
 
 namespace allomon::recording {

@@ -12,7 +12,6 @@
 #include "tracker/allocation.h"
 #include "tracker/recording/call_tree.h"
 #include "tracker/recording/class_weights.h"
-#include "tracker/recording/label_texts.h"
 #include "tracker/recording/lifetimes.h"
 #include "tracker/recording/live_blocks.h"
 #include "tracker/recording/missing.h"

@@ -5,9 +5,9 @@
 #include <atomic>
 #include <cstdint>
 
+#include "tracker/core/ids.h"
 #include "tracker/core/sample_weights.h"
 #include "tracker/core/session_client.h"
-#include "tracker/core/session_id.h"
 #include "tracker/core/word_meter.h"
 #include "tracker/recording/class_weights.h"
 #include "tracker/recording/fork_mark.h"

@@ -6,8 +6,7 @@
 
 #include <cstdint>
 
-#include "tracker/core/label_set_id.h"
-#include "tracker/core/stack_id.h"
+#include "tracker/core/ids.h"
 #include "tracker/recording/peak.h"
 #include "tracker/recording/records.h"
 

@@ -9,7 +9,7 @@
 
 #include "tracker/base/default_float.h"
 #include "tracker/base/sys/raw_calls.h"
-#include "tracker/callstack/code_files.h"
+#include "tracker/callstack/unloaded_code.h"
 #include "tracker/core/code_unload.h"
 #include "tracker/core/fork.h"
 #include "tracker/core/pinned_session.h"

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 
+#include "tracker/label_set.h"
 #include "tracker/recording/records.h"
 
 namespace allomon::recording {
@@ -32,6 +33,22 @@ class TextStore {
   WrittenField<uint32_t> written_used_;
   uint32_t used_bytes_ = 0;
   SegmentList segments_;
+};
+
+// ---- The sets of labels of a recording: each is one text, which rows refer to.  Under the
+// recorder's lock.
+
+class LabelTexts {
+ public:
+  void Begin(TextStore* texts) { texts_ = texts; }
+  void Clear() { text_of_set_.Clear(); }
+
+  // False if there is no room.
+  bool Find(const LabelSet& labels, TextRef* text);
+
+ private:
+  TextStore* texts_ = nullptr;
+  OwnArray<uint32_t> text_of_set_;  // where the text begins, plus 1; by the set's id
 };
 
 }  // namespace allomon::recording

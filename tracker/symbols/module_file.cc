@@ -13,9 +13,9 @@
 #include <string_view>
 #include <utility>
 
-#include "tracker/callstack/build_id.h"
-#include "tracker/callstack/code_files.h"
 #include "tracker/callstack/file_names.h"
+#include "tracker/callstack/mapped_files.h"
+#include "tracker/callstack/unloaded_code.h"
 
 namespace allomon::internal {
 namespace {

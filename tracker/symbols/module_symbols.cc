@@ -1,6 +1,6 @@
 #include "tracker/symbols/module_symbols.h"
 
-#include "tracker/symbols/debug_file.h"
+#include <array>
 
 namespace allomon::internal {
 
@@ -46,6 +46,55 @@ std::optional<SourceLine> ModuleSymbols::FindLine(uint64_t address) {
     lines_ = std::make_unique<LineTable>(elsewhere ? *debug_file_ : *file_);
   }
   return lines_->Find(address);
+}
+
+namespace {
+
+constexpr char kDebugRoot[] = "/usr/lib/debug";
+
+std::array<uint32_t, 256> MakeCrcTable() {
+  std::array<uint32_t, 256> table;
+  for (uint32_t i = 0; i < 256; ++i) {
+    uint32_t crc = i;
+    for (int bit = 0; bit < 8; ++bit) crc = (crc >> 1) ^ ((crc & 1) != 0 ? 0xedb88320 : 0);
+    table[i] = crc;
+  }
+  return table;
+}
+
+// The CRC-32 of Ethernet and zip.
+uint32_t Crc32(const uint8_t* data, size_t size) {
+  static const std::array<uint32_t, 256> table = MakeCrcTable();
+  uint32_t crc = ~uint32_t{0};
+  for (size_t i = 0; i < size; ++i) crc = (crc >> 8) ^ table[(crc ^ data[i]) & 0xff];
+  return ~crc;
+}
+
+std::unique_ptr<ElfFile> OpenByBuildId(const std::string& id) {
+  if (id.size() < 4) return nullptr;
+  auto file = ElfFile::Open(std::string(kDebugRoot) + "/.build-id/" + id.substr(0, 2) + "/" +
+                            id.substr(2) + ".debug");
+  return file != nullptr && file->BuildId() == id ? std::move(file) : nullptr;
+}
+
+std::unique_ptr<ElfFile> OpenLinked(const DebugLink& link, const std::string& path) {
+  // The name must not lead out of the folders that are searched.
+  if (link.name.find('/') != std::string::npos) return nullptr;
+  const std::string folder = path.substr(0, path.rfind('/') + 1);
+  for (const std::string& candidate :
+       {folder + link.name, folder + ".debug/" + link.name, kDebugRoot + folder + link.name}) {
+    auto file = ElfFile::Open(candidate);
+    if (file != nullptr && Crc32(file->data(), file->size()) == link.crc) return file;
+  }
+  return nullptr;
+}
+
+}  // namespace
+
+std::unique_ptr<ElfFile> OpenDebugFile(const ElfFile& file, const std::string& path) {
+  if (auto debug = OpenByBuildId(file.BuildId())) return debug;
+  const auto link = file.FindDebugLink();
+  return link ? OpenLinked(*link, path) : nullptr;
 }
 
 }  // namespace allomon::internal

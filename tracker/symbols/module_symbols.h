@@ -49,6 +49,14 @@ class ModuleSymbols {
   std::unique_ptr<LineTable> lines_;
 };
 
+// ---- Finds the separate debug file into which a distribution has moved the symbols of a stripped
+// file.
+
+// Opens the debug file of `file`, which was opened as `path`: by build id under
+// /usr/lib/debug/.build-id, else by .gnu_debuglink, whose checksum must then agree.  nullptr if
+// there is no such file.  Cost: with a debug link, reading the whole debug file.
+std::unique_ptr<ElfFile> OpenDebugFile(const ElfFile& file, const std::string& path);
+
 }  // namespace allomon::internal
 
 #endif  // ALLOMON_TRACKER_SYMBOLS_MODULE_SYMBOLS_H_

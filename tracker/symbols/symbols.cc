@@ -8,7 +8,6 @@
 #include <tuple>
 #include <vector>
 
-#include "tracker/callstack/code_files.h"
 #include "tracker/callstack/file_names.h"
 #include "tracker/callstack/managed_functions.h"
 #include "tracker/callstack/unloaded_code.h"

@@ -1,4 +1,4 @@
-#include "tracker/symbols/unit_entry.h"
+#include "tracker/symbols/unit_index.h"
 
 namespace allomon::internal {
 namespace {

@@ -2,8 +2,6 @@
 
 #include <algorithm>
 
-#include "tracker/symbols/unit_entry.h"
-
 namespace allomon::internal {
 namespace {
 

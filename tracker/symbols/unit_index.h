@@ -12,9 +12,30 @@
 #include <optional>
 #include <vector>
 
+#include "tracker/base/byte_reader.h"
 #include "tracker/symbols/elf_file.h"
 
 namespace allomon::internal {
+
+// ---- Reads the first entry of a unit in .debug_info, to find the unit's lines.
+//
+// Bounds-checked; does not allocate.
+
+// A piece that begins with its own length, in 32-bit or 64-bit DWARF.
+struct SizedPiece {
+  ByteReader data;
+  bool is_64_bit = false;
+
+  static uint64_t ReadOffset(ByteReader* reader, bool is_64_bit) {
+    return is_64_bit ? reader->Read<uint64_t>() : reader->Read<uint32_t>();
+  }
+};
+
+// Reads the piece at the start of *reader and moves past it.
+SizedPiece ReadSizedPiece(ByteReader* reader);
+
+// DW_AT_stmt_list of the unit's first entry: the offset of its lines in .debug_line.
+std::optional<uint64_t> LinesOfUnit(const SizedPiece& unit, const ByteReader& abbreviations);
 
 class UnitIndex {
  public:

@@ -4,7 +4,7 @@
 
 #include "tracker/base/default_float.h"
 #include "tracker/base/uncancelled.h"
-#include "tracker/callstack/code_files.h"
+#include "tracker/callstack/unloaded_code.h"
 #include "tracker/core/control.h"
 #include "tracker/formats/count_units.h"
 #include "tracker/formats/output_format.h"

@@ -15,14 +15,32 @@
 #ifndef ALLOMON_TRACKER_PROFILE_HOOKS_ENTRY_HOOKS_H_
 #define ALLOMON_TRACKER_PROFILE_HOOKS_ENTRY_HOOKS_H_
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "tracker/base/thread_annotations.h"
-#include "tracker/profile/hooks/hook_scan.h"
 #include "tracker/profile/record/data_units.h"
 
 namespace allomon::internal {
+
+// ---- Finds the functions with room for a hook, in the executable and in the shared libraries that
+// it was started with.  It reads their symbol tables and takes the functions that start with nine
+// bytes of no-ops.
+
+inline constexpr size_t kHookBytes = 9;
+
+// The addresses of the no-ops in this process.  They are grouped by module, in the loader's order,
+// which is the same in every run; in each module they ascend.  A module that is stripped or
+// unreadable is left out.  So is a library that was loaded later, because it may be unloaded, and
+// the library with this code, whose symbols would take a third of a short program's start.
+struct HooksFound {
+  std::vector<uintptr_t> starts;
+  std::vector<size_t> module_ends;  // for each module with hooks, the index after its last hook
+};
+// Reads files; allocates.
+HooksFound ScanForHooks();
 
 // The addresses of the no-ops of the program's hooked functions, by hook number.  They are the same
 // in every run but for the load addresses.  The first call of FindHookedFunctions() reads the

@@ -1,5 +1,3 @@
-#include "tracker/profile/hooks/hook_scan.h"
-
 #include <link.h>
 
 #include <algorithm>
@@ -8,9 +6,9 @@
 #include <string>
 #include <string_view>
 
-#include "tracker/callstack/code_files.h"
 #include "tracker/callstack/file_names.h"
 #include "tracker/callstack/unloaded_code.h"
+#include "tracker/profile/hooks/entry_hooks.h"
 #include "tracker/symbols/elf_file.h"
 #include "tracker/symbols/elf_functions.h"
 

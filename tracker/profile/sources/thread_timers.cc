@@ -14,7 +14,6 @@
 #include "tracker/formats/source_table.h"
 #include "tracker/profile/record/thread_profile.h"
 #include "tracker/profile/sources/shared_signal.h"
-#include "tracker/profile/sources/tick_return.h"
 
 #ifndef sigev_notify_thread_id
 #define sigev_notify_thread_id _sigev_un._tid

@@ -4,6 +4,7 @@
 #ifndef ALLOMON_TRACKER_PROFILE_SOURCES_THREAD_TIMERS_H_
 #define ALLOMON_TRACKER_PROFILE_SOURCES_THREAD_TIMERS_H_
 
+#include <signal.h>
 #include <sys/types.h>
 #include <time.h>
 
@@ -72,6 +73,20 @@ bool ReadClock(clockid_t clock, uint64_t* now_ns);
 bool ReadThisThreadsClock(uint64_t* now_ns);
 // Returns the time used since the last charge, and counts it as charged.  Any thread.
 uint64_t TakeOutstanding(ThreadTimer& timer, uint64_t now_ns);
+
+// ---- The way back from a tick's handler, also where a filter of system calls refuses
+// rt_sigreturn.
+//
+// A host may give itself up to such a filter at any moment, by whatever system call.  The C
+// library's way back goes on behind the call, into what lies there.  Ours restores the registers
+// by itself then; the timers' signal stays blocked on the thread, which so gets no more ticks.
+
+// As sigaction() for a handler with SA_SIGINFO.  False: refused, see errno.  On machines other than
+// x86-64, and for the thread sanitizer, it is sigaction().
+bool SetTickAction(int signal, const struct sigaction& action);
+
+// Called on the thread whose way back was refused.  Keeps nothing of errno.
+void OnTickReturnRefused();
 
 }  // namespace allomon::internal
 

@@ -1,5 +1,3 @@
-#include "tracker/profile/sources/tick_return.h"
-
 #include <sys/syscall.h>
 #include <ucontext.h>
 #include <unistd.h>
@@ -9,6 +7,7 @@
 #include <cstring>
 
 #include "tracker/base/errno_keeper.h"
+#include "tracker/profile/sources/thread_timers.h"
 
 namespace allomon::internal {
 
