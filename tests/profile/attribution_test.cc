@@ -1,4 +1,5 @@
-// Attribution of bytes to functions, with and without ALLOMON_FUNCTION().
+// Attribution of bytes to functions, with and without ALLOMON_FUNCTION(); and the shadow stacks
+// that it reads.
 #include "tracker/profile/write/attribution.h"
 
 #include <cmath>
@@ -10,6 +11,8 @@
 #include "tests/support/statistics.h"
 #include "tracker/profile/control/snapshot.h"
 #include "tracker/profile/profile.h"
+#include "tracker/profile/record/thread_attachment.h"
+#include "tracker/profile/record/thread_profile.h"
 #include "tracker/tracker.h"
 
 namespace allomon {
@@ -154,4 +157,40 @@ TEST_F(AttributionTest, ProfileRunsBesideATracker) {
 }
 
 }  // namespace
+
+// The shadow stacks that ended threads leave to others.
+
+namespace internal {
+namespace {
+
+constexpr size_t kPageEntries = 4096 / sizeof(ShadowEntry);
+
+template <typename Use>
+void RunAttached(Use use) {
+  std::thread([&use] {
+    AttachThread();
+    use(thread_profile.bottom);
+  }).join();
+}
+
+// Beyond the first page stays what is not given back.
+TEST(ThreadAttachmentTest, OnlyADeepThreadGivesPagesBack) {
+  ShadowEntry* first = nullptr;
+  RunAttached([&](ShadowEntry* stack) {
+    ASSERT_NE(first = stack, nullptr);
+    stack[kPageEntries - 1].frame = stack[kPageEntries].frame = 1;
+  });
+  RunAttached([&](ShadowEntry* stack) {
+    ASSERT_EQ(stack, first);
+    EXPECT_EQ(stack[kPageEntries].frame, 0u);
+    stack[kPageEntries].frame = 2;
+  });
+  RunAttached([&](ShadowEntry* stack) {
+    ASSERT_EQ(stack, first);
+    EXPECT_EQ(stack[kPageEntries].frame, 2u) << "a short thread has made a system call";
+  });
+}
+
+}  // namespace
+}  // namespace internal
 }  // namespace allomon
