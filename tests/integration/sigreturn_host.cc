@@ -1,5 +1,5 @@
 // A host that gives itself up to a filter of system calls which refuses rt_sigreturn, and that
-// computes before and after in whole and in floating-point registers: for sigreturn_test.py.
+// computes before and after in whole and in floating-point registers: for seccomp_test.py.
 //
 // The first argument is how it installs the filter: "prctl", "seccomp", or "none".  The second is
 // "cancelled", where the first thread with a tick is about to be cancelled, or "data", where file
