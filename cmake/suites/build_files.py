@@ -30,6 +30,8 @@ def absolute(label, package):
         label = label[len("@allomon") :]
     if not label.startswith(("//", "@")):
         return f"//{package}:{label.lstrip(':')}"
+    if label.startswith("@") and "//" not in label:  # "@mimalloc" is "@mimalloc//:mimalloc"
+        return f"{label}//:{label[1:]}"
     return label if ":" in label else f"{label}:{label.rsplit('/', 1)[1]}"
 
 
