@@ -2,6 +2,7 @@
 """`allomon run` with liballomon.so, around a program whose allocations are known."""
 
 import gzip
+import json
 import os
 import signal
 import subprocess
@@ -176,6 +177,16 @@ class RealLibraryTest(unittest.TestCase):
         os.kill(int(done.out), signal.SIGKILL)
         self.assertIn(f"goes on: known_program ({done.out.strip()})", done.err)
         self.assert_recorded(TOTAL, PEAK, LIVE, done.err)
+
+    def test_resident_memory_is_read_from_outside(self):
+        buffer = 64 << 20
+        done = self.run_it("nice", "dd", "if=/dev/zero", "of=/dev/null", "bs=64M", "count=200")
+        self.assertEqual(done.returncode, 0, done.err)
+        report = [ALLOMON, "report", "--format=json", self.out]
+        shown = json.loads(subprocess.run(report, capture_output=True, check=True).stdout)
+        for resident in (shown["resident_bytes"], shown["resident_bytes_at_most"]):
+            self.assertTrue(buffer < resident < buffer + (16 << 20), resident)
+        self.assertTrue(buffer <= shown["resident_live_bytes"] < buffer + (1 << 20))
 
     def test_pid_namespaces(self):
         """/proc of the outside has the memory file; one of the inside has not, and that is said."""

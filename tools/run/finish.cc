@@ -108,8 +108,8 @@ std::string OutputOf(const Options& options, const Program& program, pid_t first
 
 }  // namespace
 
-void Finish(const Options& options, const MemoryFile& memory, pid_t first_process,
-            const Signals& signals) {
+void Finish(const Options& options, const MemoryFile& memory, const ResidentMemories& resident,
+            pid_t first_process, const Signals& signals) {
   std::vector<ProcessTotals> processes;
   std::string error;
   if (!ReadTotals(memory.Bytes(), &processes, &error)) {
@@ -119,7 +119,7 @@ void Finish(const Options& options, const MemoryFile& memory, pid_t first_proces
   SayWhoGoesOn(memory, processes);
   const std::vector<Program> programs = Programs(processes, static_cast<uint32_t>(first_process));
   const std::string out = OutputOf(options, programs.front(), first_process);
-  ProfileWriter writer(memory, programs, out, signals);
+  ProfileWriter writer(memory, resident, programs, out, signals);
   const absl::Status read = writer.Read();
   if (!read.ok()) return SaveRaw(memory, out, std::string(read.message()));
   const std::string written = writer.Write(!options.quiet);

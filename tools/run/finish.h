@@ -10,14 +10,15 @@
 #include "tools/heap/heap_profile.h"
 #include "tools/run/memory_file.h"
 #include "tools/run/options.h"
+#include "tools/run/resident.h"
 #include "tools/run/signals.h"
 
 namespace allomon::run {
 
 // Writes the files of the recording, and says on standard error what they contain, or why there are
 // no files.  After any failure it tries to save the recording in other places.
-void Finish(const Options& options, const MemoryFile& memory, pid_t first_process,
-            const Signals& signals);
+void Finish(const Options& options, const MemoryFile& memory, const ResidentMemories& resident,
+            pid_t first_process, const Signals& signals);
 
 // ---- The totals of a profile, in the last lines of `allomon run`.
 

@@ -17,6 +17,7 @@
 #include "tools/run/options.h"
 #include "tools/run/output_file.h"
 #include "tools/run/progress_line.h"
+#include "tools/run/resident.h"
 #include "tools/run/signals.h"
 #include "tools/run/words.h"
 #include "tools/run/worker.h"
@@ -45,9 +46,8 @@ class Progress {
   Progress(bool is_wanted, const MemoryFile& memory)
       : memory_(memory), line_(is_wanted, ProgressLine::Who::kProgram) {}
 
-  std::function<void()> Tick() {
-    if (!line_.IsShown()) return nullptr;
-    return [this] { Show(); };
+  void Tick() {
+    if (line_.IsShown()) Show();
   }
 
  private:
@@ -71,12 +71,16 @@ struct Run {
 };
 
 Run RunProgram(const Options& options, const Variables& variables, const MemoryFile& memory,
-               const Signals& signals, NotifyRelay* relay) {
+               const Signals& signals, NotifyRelay* relay, ResidentMemories* resident) {
   Run run;
   run.child = StartChild(options.command, variables, signals);
   if (run.child.error != 0) return run;
   Progress progress(!options.quiet, memory);
-  run.end = WaitForChild(run.child.pid, signals, progress.Tick(), relay);
+  const auto tick = [&] {
+    progress.Tick();
+    resident->Look();
+  };
+  run.end = WaitForChild(run.child.pid, signals, tick, relay);
   return run;
 }
 
@@ -114,9 +118,10 @@ CommandResult Record(const Options& options, const std::string& library) {
         RelayOrNull();  // destroyed before `signals` unblocks SIGIO
     Variables variables = ChildVariables(options, library, **memory);
     if (relay != nullptr) variables.push_back({"NOTIFY_SOCKET", relay->Address()});
-    const Run run = RunProgram(options, variables, **memory, signals, relay.get());
+    ResidentMemories resident(**memory);
+    const Run run = RunProgram(options, variables, **memory, signals, relay.get(), &resident);
     if (run.child.error != 0) return NotExecuted(options.command[0], run.child.error);
-    Finish(options, **memory, run.child.pid, signals);
+    Finish(options, **memory, resident, run.child.pid, signals);
     signal = run.end.signal;
     result.status = run.end.status;
   }

@@ -6,6 +6,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <exception>
 #include <new>
 #include <string_view>
@@ -125,6 +126,7 @@ void StopWith(pid_t pid, int signal) {
 
 ChildChange WaitForChild(pid_t pid, const Signals& signals, const std::function<void()>& tick,
                          NotifyRelay* relay) {
+  int wait_milliseconds = kFirstTickMilliseconds;
   for (;;) {
     const ChildChange change = AskForChild(pid);
     // Forwards after asking for the child's state, so that the child's last messages are sent on.
@@ -132,8 +134,9 @@ ChildChange WaitForChild(pid_t pid, const Signals& signals, const std::function<
     if (change.state == ChildState::kEnded) return change;
     if (change.state == ChildState::kStopped) StopWith(pid, change.signal);
     siginfo_t info = {};
-    const int signal = signals.Wait(tick ? kTicksMilliseconds : -1, &info);
+    const int signal = signals.Wait(wait_milliseconds, &info);
     if (signal == 0) {
+      wait_milliseconds = std::min(2 * wait_milliseconds, kTicksMilliseconds);
       tick();
     } else if (IsToBePassedOn(signal, info)) {
       kill(pid, signal);

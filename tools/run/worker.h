@@ -36,10 +36,11 @@ WorkResult RunWorker(const Signals& signals, const std::function<std::string(Wor
 // ---- Waits for the program that `allomon run` has started.
 
 inline constexpr int kTicksMilliseconds = 500;
+inline constexpr int kFirstTickMilliseconds = 50;
 
 // Returns when the child has ended; the child's own children may still run.  Passes signals on, and
-// stops this process when the child is stopped.  Calls `tick`, if there is one, twice a second.
-// Forwards messages of `relay`, if that is not null.
+// stops this process when the child is stopped.  Calls `tick` after 50 ms, then
+// more rarely, at last twice a second.  Forwards messages of `relay`, if that is not null.
 ChildChange WaitForChild(pid_t pid, const Signals& signals, const std::function<void()>& tick,
                          NotifyRelay* relay);
 

@@ -4,7 +4,6 @@
 #include <cstring>
 #include <utility>
 
-#include "tools/load/recording/recording_profile.h"
 #include "tools/pprof/gzip.h"
 #include "tools/pprof/pprof.h"
 #include "tools/run/output_file.h"
@@ -23,11 +22,6 @@ using heap::HeapProfile;
 constexpr double kLeastBytes = 1 << 20;
 constexpr double kLeastPart = 100;
 constexpr double kMuchBytes = 4 << 20;
-
-absl::StatusOr<std::vector<HeapProfile>> ReadProfiles(const MemoryFile& memory,
-                                                      const recording::RecordingOptions& options) {
-  return recording::ReadRecordingProfiles(memory.Bytes(), "the recording", options);
-}
 
 bool IsWorthAFile(const Program& program, double all_bytes) {
   const double bytes = program.allocated_bytes;
@@ -84,14 +78,26 @@ std::string NamingText(const WorkProgress& progress) {
 
 }  // namespace
 
-ProfileWriter::ProfileWriter(const MemoryFile& memory, const std::vector<Program>& programs,
-                             std::string out, const Signals& signals)
-    : memory_(memory), programs_(programs), out_(std::move(out)), signals_(signals) {}
+ProfileWriter::ProfileWriter(const MemoryFile& memory, const ResidentMemories& resident,
+                             const std::vector<Program>& programs, std::string out,
+                             const Signals& signals)
+    : memory_(memory),
+      resident_(resident),
+      programs_(programs),
+      out_(std::move(out)),
+      signals_(signals) {}
+
+absl::StatusOr<std::vector<HeapProfile>> ProfileWriter::ReadProfiles(
+    const recording::RecordingOptions& options) const {
+  auto profiles = recording::ReadRecordingProfiles(memory_.Bytes(), "the recording", options);
+  if (profiles.ok()) resident_.AddTo(&*profiles);
+  return profiles;
+}
 
 absl::Status ProfileWriter::Read() {
   recording::RecordingOptions options;
   options.names = false;
-  auto profiles = ReadProfiles(memory_, options);
+  auto profiles = ReadProfiles(options);
   if (profiles.ok()) Choose(*std::move(profiles));
   return profiles.status();
 }
@@ -141,7 +147,7 @@ std::string ProfileWriter::EncodeNamed(WorkProgress* progress) const {
     progress->done = done;
     progress->all = all;
   };
-  const auto profiles = ReadProfiles(memory_, options);
+  const auto profiles = ReadProfiles(options);
   if (!profiles.ok()) return "";
   Files files;
   for (const Output& output : outputs_) {

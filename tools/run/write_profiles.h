@@ -7,9 +7,12 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "tools/heap/heap_profile.h"
+#include "tools/load/recording/recording_profile.h"
 #include "tools/run/main_program.h"
 #include "tools/run/memory_file.h"
+#include "tools/run/resident.h"
 #include "tools/run/signals.h"
 #include "tools/run/worker.h"
 
@@ -19,8 +22,8 @@ namespace allomon::run {
 class ProfileWriter {
  public:
   // `programs` is the result of Programs().  `out` is the main program's file.
-  ProfileWriter(const MemoryFile& memory, const std::vector<Program>& programs, std::string out,
-                const Signals& signals);
+  ProfileWriter(const MemoryFile& memory, const ResidentMemories& resident,
+                const std::vector<Program>& programs, std::string out, const Signals& signals);
 
   // Reads the profiles, without names, and chooses those that get a file.
   absl::Status Read();
@@ -47,7 +50,11 @@ class ProfileWriter {
   Files Unnamed() const;
   void SayOthers(const std::vector<std::string>& written) const;
 
+  absl::StatusOr<std::vector<heap::HeapProfile>> ReadProfiles(
+      const recording::RecordingOptions& options) const;
+
   const MemoryFile& memory_;
+  const ResidentMemories& resident_;
   const std::vector<Program>& programs_;
   const std::string out_;
   const Signals& signals_;
