@@ -121,8 +121,8 @@ TEST(BornTest, AllocationIsEvenBetweenPoints) {
   EXPECT_EQ(AllocatedUntil({}, 5), 0);
 }
 
-// Histories of a thousand programs whose blocks have births, sizes and deaths at random, sampled as
-// the tracker does; what lives of the blocks of some time is known.
+// A thousand programs have blocks with random births, sizes and deaths, which are sampled as the
+// tracker samples.  The live blocks of some time are known.
 TEST(BornTest, IntervalHoldsTheTruthIn95Of100Histories) {
   constexpr double kRate = 1e-3;
   constexpr int kHistories = 1000;

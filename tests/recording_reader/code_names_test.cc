@@ -136,6 +136,25 @@ TEST_F(CodeNamesTest, FunctionsOfOneUnitHaveTheirScopes) {
   }
 }
 
+// A template of C++ with a symbol as Rust's older mangling makes it, which has no types.
+TEST_F(CodeNamesTest, FunctionsOfRustHaveTheTypesThatTheyAreMadeFor) {
+  std::ofstream(folder_ + "/shop.cc", std::ios::app) << R"(
+struct Order { int id; };
+template <typename T> int Push(T value);
+template <> int Push<Order>(Order value) __asm__("_ZN5alloc3vec4Push17h0123456789abcdefE");
+template <> __attribute__((noinline)) int Push<Order>(Order value) {
+  asm volatile("the_push: nop");
+  return value.id;
+}
+)";
+  Compile("-g");
+  place_ = AddressIn(OutputOf("nm " + folder_ + "/libshop.so"), " the_push");
+  EXPECT_EQ(Names(), "alloc::vec::Push<Order> shop.cc:19 ");
+  EXPECT_EQ(linker_names_.back(), "_ZN5alloc3vec4Push17h0123456789abcdefE");
+  Tool("strip -g libshop.so");
+  EXPECT_EQ(Names(), "alloc::vec::Push :0 ");
+}
+
 TEST_F(CodeNamesTest, OlderDwarf) {
   Compile("-gdwarf-4");
   EXPECT_EQ(Names(), InlinedNames());

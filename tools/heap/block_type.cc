@@ -273,6 +273,102 @@ BlockType ClueOfAbseil(const TemplateName& holder) {
   return clue;
 }
 
+// The containers and pointers of Rust, by the paths of their types.
+struct RustHolder {
+  std::string_view path;
+  std::string_view name;  // empty: the memory is another holder's
+  bool is_map;
+};
+constexpr std::array<RustHolder, 17> kRustHolders = {{
+    {"alloc::boxed::Box", "Box", false},
+    {"alloc::rc::Rc", "Rc", false},
+    {"alloc::rc::RcBox", "Rc", false},
+    {"alloc::rc::RcInner", "Rc", false},
+    {"alloc::sync::Arc", "Arc", false},
+    {"alloc::sync::ArcInner", "Arc", false},
+    {"alloc::vec::Vec", "Vec", false},
+    {"alloc::collections::vec_deque::VecDeque", "VecDeque", false},
+    {"alloc::raw_vec::RawVec", "", false},
+    {"std::collections::hash::map::HashMap", "HashMap", true},
+    {"hashbrown::map::HashMap", "HashMap", true},
+    {"alloc::collections::btree::map::BTreeMap", "BTreeMap", true},
+    {"alloc::collections::btree::map::entry::VacantEntry", "BTreeMap", true},
+    {"alloc::collections::btree::node::LeafNode", "BTreeMap", true},
+    {"alloc::collections::btree::node::InternalNode", "BTreeMap", true},
+    {"alloc::collections::btree::node::NodeRef", "BTreeMap", true},
+    {"alloc::collections::btree::node::Handle", "BTreeMap", true},
+}};
+
+// "Vec<r::Order>" of "alloc::vec::Vec<r::Order, alloc::alloc::Global>".
+std::string RustType(std::string_view type) {
+  static constexpr std::array<std::pair<std::string_view, std::string_view>, 7> kShorter = {{
+      {", alloc::alloc::Global", ""},
+      {"alloc::string::String", "String"},
+      {"alloc::vec::Vec<", "Vec<"},
+      {"alloc::boxed::Box<", "Box<"},
+      {"alloc::rc::Rc<", "Rc<"},
+      {"alloc::sync::Arc<", "Arc<"},
+      {"std::collections::hash::map::HashMap<", "HashMap<"},
+  }};
+  std::string text(type);
+  for (const auto& [longer, shorter] : kShorter) ReplaceAll(longer, shorter, &text);
+  return text;
+}
+
+bool IsParameter(std::string_view type) {
+  return type.size() == 1 && type[0] >= 'A' && type[0] <= 'Z';
+}
+
+// "alloc::vec::Vec<T>" of "<alloc::vec::Vec<T>>" and of "<alloc::vec::Vec<T> as core::X>".
+std::string_view RustScope(std::string_view scope) {
+  if (!StartsWith(scope, "<") || scope.back() != '>') return scope;
+  scope = scope.substr(1, scope.size() - 2);
+  return scope.substr(0, scope.find(" as "));
+}
+
+// `arguments` are the types that the code was made for.
+BlockType ClueOfRustHolder(std::string_view path, const std::vector<std::string_view>& arguments) {
+  const auto known = std::find_if(kRustHolders.begin(), kRustHolders.end(),
+                                  [path](const RustHolder& each) { return each.path == path; });
+  if (known == kRustHolders.end() || arguments.empty()) return {};
+  std::string inside = RustType(arguments[0]);
+  if (known->is_map) {
+    if (arguments.size() < 2) return {};
+    inside += ", " + RustType(arguments[1]);
+  } else if (known->name == "Box") {
+    // What others keep in boxes.
+    const TemplateName boxed = TemplateNameOf(arguments[0]);
+    BlockType clue = ClueOfRustHolder(boxed.name, boxed.arguments);
+    const bool is_inner = boxed.name.find("Inner") != boxed.name.npos ||
+                          boxed.name == "alloc::rc::RcBox" || StartsWith(clue.holder, "BTreeMap");
+    if (is_inner && !clue.type.empty()) return clue;
+  }
+  const std::string element = known->is_map ? "(" + inside + ")" : inside;
+  if (known->name.empty()) return {element, ""};
+  return {element, std::string(known->name) + "<" + inside + ">"};
+}
+
+// Rust's older mangling has a type's own parameters, "alloc::vec::Vec<T,A>"; the types that the
+// function was made for come after its name.  v0 has them in the place of the parameters.
+BlockType ClueOfRust(const MemberName& member) {
+  const TemplateName scope = TemplateNameOf(RustScope(member.scope));
+  const TemplateName function = TemplateNameOf(member.name);
+  const bool of_function = !function.arguments.empty();
+  const auto& arguments = of_function ? function.arguments : scope.arguments;
+  // The older mangling tells the parameters alone if there is no debug information.
+  if (arguments.empty() || IsParameter(arguments[0])) return {};
+  // The table's elements are pairs already: "(u32, r::Item)".
+  if (StartsWith(scope.name, "hashbrown::raw::")) {
+    const std::string element = RustType(arguments[0]);
+    return {StartsWith(element, "(") ? element : "", ""};
+  }
+  // The parameters of these types are others than those of their functions.
+  const bool is_node = scope.name == "alloc::collections::btree::node::NodeRef" ||
+                       scope.name == "alloc::collections::btree::node::Handle";
+  if (is_node && !of_function) return {};
+  return ClueOfRustHolder(scope.name, arguments);
+}
+
 // Tells the holder by the file.  Debug information of clang's -g1 names no classes.
 BlockType ClueOfFile(const std::string& file) {
   static constexpr std::array<std::pair<std::string_view, const char*>, 9> kFiles = {{
@@ -317,6 +413,7 @@ BlockType ClueOfName(const std::string& name, const std::string& file) {
   if (StartsWith(member.name, "operator new") && !member.scope.empty()) {
     return {SourceType(member.scope), "its operator new"};
   }
+  if (BlockType clue = ClueOfRust(member); !clue.type.empty()) return clue;
   const TemplateName scope = TemplateNameOf(member.scope);
   if (const Container* const container = ContainerOf(scope.name);
       container != nullptr && !scope.arguments.empty()) {

@@ -1,4 +1,4 @@
-// Live blocks by the time of their birth, and what was allocated in a time.
+// Live blocks by the time of their birth, and the bytes allocated in a time.
 //
 // All are functions of their arguments.
 #ifndef ALLOMON_TOOLS_HEAP_BORN_H_

@@ -143,13 +143,13 @@ class SourceWriter {
   std::vector<size_t> closing_;  // by position of an opening bracket; kNone: not closed
 };
 
+}  // namespace
+
 void ReplaceAll(std::string_view what, std::string_view with, std::string* text) {
   for (size_t at = 0; (at = text->find(what, at)) != std::string::npos; at += with.size()) {
     text->replace(at, what.size(), with);
   }
 }
-
-}  // namespace
 
 TemplateName TemplateNameOf(std::string_view text) {
   const size_t open = text.find('<');

@@ -30,6 +30,9 @@ struct MemberName {
 // `bare` has neither return type nor parameters (BareName() in tracker/names/wrappers.h).
 MemberName MemberNameOf(std::string_view bare);
 
+// Replaces each `what` in the text.
+void ReplaceAll(std::string_view what, std::string_view with, std::string* text);
+
 // Returns the type as its source has it: "std::vector<int>", "std::string".  The arguments that
 // the standard library fills in are left out.
 std::string SourceType(std::string_view type);

@@ -41,7 +41,7 @@ void ResidentMemories::Look() {
   std::set<uint32_t> seen;
   for (auto each = processes.rbegin(); each != processes.rend(); ++each) {
     const recording::ProcessTotals& process = *each;
-    // What runs under this number is the program that began last.
+    // The program that began last under this number is the one that runs.
     if (!seen.insert(process.pid).second) continue;
     const auto start = static_cast<int64_t>(process.start_realtime_nanos);
     const auto [place, is_new] = of_process_.try_emplace({process.pid, start});

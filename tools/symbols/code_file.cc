@@ -191,7 +191,8 @@ std::vector<CodeFrame> CodeFile::At(uint64_t address, uint64_t start) const {
   for (DwarfFrame& frame : FramesAt(units_.get(), address, start)) {
     const bool named = !frame.symbol.empty();
     std::string symbol = WithoutVersion(frame.symbol);
-    std::string name = named ? Demangled(symbol) : BaseName(path_) + "+" + Hex(start);
+    std::string name =
+        named ? Demangled(symbol) + frame.rust_types : BaseName(path_) + "+" + Hex(start);
     frames.push_back({std::move(name), std::move(frame.file), frame.line, named, std::move(symbol),
                       frame.start_line});
   }

@@ -17,6 +17,22 @@ std::string NameOf(Dwarf_Die* die, QualifiedNames* names) {
   return linkage != nullptr ? linkage : names->Of(die);
 }
 
+// Rust's older mangling is that of C++, with "17h", 16 digits of a hash and "E" at the end.
+bool IsOldRust(std::string_view symbol) {
+  constexpr std::string_view kMark = "17h";
+  constexpr size_t kEnd = 20;  // of the mark, the hash and the last letter
+  return symbol.substr(0, 3) == "_ZN" && symbol.size() > kEnd && symbol.back() == 'E' &&
+         symbol.substr(symbol.size() - kEnd, kMark.size()) == kMark;
+}
+
+std::string RustTypesOf(const std::string& symbol, Dwarf_Die* function) {
+  if (function == nullptr || !IsOldRust(symbol)) return "";
+  const std::string name = TextOf(dwarf_diename(function));
+  const size_t begin = name.find('<');
+  if (begin == 0 || begin == name.npos || name.back() != '>') return "";
+  return name.substr(begin);
+}
+
 int NumberOf(Dwarf_Die* die, unsigned int name) {
   Dwarf_Attribute attribute;
   Dwarf_Word value = 0;
@@ -83,7 +99,9 @@ class Position {
   }
 
   DwarfFrame FrameOf(std::string symbol, Dwarf_Die* function) const {
-    return {std::move(symbol), Relative(file_, folder_), line_, StartOf(function)};
+    std::string rust_types = RustTypesOf(symbol, function);
+    return {std::move(symbol), Relative(file_, folder_), line_, StartOf(function),
+            std::move(rust_types)};
   }
 
  private:
@@ -134,7 +152,7 @@ std::vector<DwarfFrame> FramesAt(Dwfl_Module* module, Dwarf_Addr pc, Dwarf_Addr 
   std::string symbol = SymbolAt(module, pc, start);
   Dwarf_Addr bias = 0;
   Dwarf_Die* const lines = dwfl_module_addrdie(module, pc, &bias);
-  if (lines == nullptr) return {{std::move(symbol), "", 0}};
+  if (lines == nullptr) return {{std::move(symbol), "", 0, 0, ""}};
   CodeUnit unit = WholeUnitOf(*lines);
   QualifiedNames names;
   return FramesOf(unit, pc - bias, ScopesBelow(&unit.functions, pc - bias), std::move(symbol),
@@ -145,7 +163,7 @@ std::vector<DwarfFrame> FramesAt(CodeUnits* units, Dwarf_Addr pc, Dwarf_Addr sta
   std::string symbol = units->symbols().At(pc, start);
   const Dwarf_Addr here = pc - units->bias();
   const CodeUnit* const unit = units->At(here);
-  if (unit == nullptr) return {{std::move(symbol), "", 0}};
+  if (unit == nullptr) return {{std::move(symbol), "", 0, 0, ""}};
   return FramesOf(*unit, here, units->ScopesAround(here), std::move(symbol), &units->names());
 }
 

@@ -21,6 +21,9 @@ struct DwarfFrame {
   std::string file;    // the compiler's argument, "" if not known; then `line` is 0
   int line = 0;        // of the call, or of `pc` in the innermost frame
   int start_line = 0;  // where the function is declared; 0 if not known
+  // The types that a function of Rust was made for, "<r::Order, alloc::alloc::Global>", if its
+  // symbol leaves them out, as the older mangling does.  Else empty.
+  std::string rust_types;
 };
 
 // Returns the frames at `pc`, innermost inlined call first; the last one, which always exists, is

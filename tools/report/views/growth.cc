@@ -52,7 +52,7 @@ heap::Interval DifferenceInterval(const Growth& growth, double share) {
   return interval;
 }
 
-// What the program allocated until the end of the run.
+// The bytes that the program allocated until the end of the run.
 class Allocation {
  public:
   Allocation(double run_nanos, const std::vector<heap::TimelinePoint>& timeline)
