@@ -1,4 +1,5 @@
-// Live blocks by the time of their birth.
+// Profiles of a part of the time: live blocks by their birth, and what happened since an earlier
+// profile.
 #include "tools/heap/born.h"
 
 #include <gmock/gmock.h>
@@ -8,6 +9,7 @@
 #include <random>
 
 #include "tools/heap/interval.h"
+#include "tools/heap/join.h"
 
 namespace allomon::heap {
 namespace {
@@ -161,6 +163,53 @@ TEST(BornTest, IntervalHoldsTheTruthIn95Of100Histories) {
   }
   const double sigma = std::sqrt(kHistories * 0.95 * 0.05);
   EXPECT_NEAR(held, 0.95 * kHistories, 5.7 * sigma);
+}
+
+// ---- Since an earlier profile.
+
+Sample& AddTo(HeapProfile* profile, uint64_t address, double bytes) {
+  profile->locations.push_back({address, kNone, {}});
+  Sample& sample = profile->samples.emplace_back();
+  sample.stack = {static_cast<uint32_t>(profile->locations.size() - 1)};
+  for (Amount& amount : sample.amounts) amount = {1, bytes};
+  return sample;
+}
+
+TEST(SinceTest, AllocatedIsThatOfTheTimeBetweenAndLiveIsAll) {
+  HeapProfile before = MadeOf({}), after = MadeOf({});
+  before.samples.clear();
+  after.samples.clear();
+  before.duration_seconds = 10;
+  after.duration_seconds = 13;
+  // The samples have another order, and one is new.
+  AddTo(&before, 1, 100);
+  AddTo(&before, 2, 100);
+  AddTo(&after, 3, 70);
+  AddTo(&after, 2, 100);
+  AddTo(&after, 1, 130);
+  AddTo(&before, 4, 100).labels = {{"tenant", "a"}};
+  AddTo(&after, 4, 100).labels = {{"tenant", "b"}};
+  KeepSince(before, &after);
+  EXPECT_EQ(after.duration_seconds, 3);
+  EXPECT_FALSE(Has(after, Metric::kPeak));
+  std::vector<double> allocated, live;
+  for (const Sample& sample : after.samples) {
+    allocated.push_back(sample[Metric::kAllocated].bytes);
+    live.push_back(sample[Metric::kLive].bytes);
+    EXPECT_EQ(sample[Metric::kPeak].bytes, 0);
+  }
+  EXPECT_THAT(allocated, ElementsAre(70, 0, 30, 100));
+  EXPECT_THAT(live, ElementsAre(70, 100, 130, 100));
+}
+
+TEST(SinceTest, NoAmountIsBelowZero) {
+  HeapProfile before = MadeOf({}), after = MadeOf({});
+  before.samples.clear();
+  after.samples.clear();
+  AddTo(&before, 1, 100);
+  AddTo(&after, 1, 90);
+  KeepSince(before, &after);
+  EXPECT_EQ(after.samples[0][Metric::kAllocated].bytes, 0);
 }
 
 }  // namespace

@@ -218,6 +218,26 @@ class PagesTest(ServeCase):
         time.sleep(1.1)
         self.assertNotEqual(serving.get("/?refresh=5&by=label:tenant"), first)
 
+    def test_profile_of_some_seconds_has_what_happened_in_them(self):
+        host = self.host()
+        host.keep(b"acme", 1000)
+        serving = self.serve("--dir", self.folder)
+        page = []
+        asked = threading.Thread(
+            target=lambda: page.append(
+                serving.get("/debug/pprof/allocs?seconds=4&focus-label=tenant%3Dacme")
+            )
+        )
+        asked.start()
+        time.sleep(1.5)
+        host.keep(b"acme", 500)
+        asked.join()
+        report = self.report(self.save(page[0]))
+        self.assertEqual(report["alloc_bytes"], 500_000)
+        self.assertEqual(report["live_bytes"], 1_500_000)
+        self.assertNotIn("peak_bytes", report)
+        self.assertLess(report["seconds"], 60)
+
     def test_requests_that_no_page_answers_are_one_line(self):
         self.host().keep(b"acme", 100)
         serving = self.serve("--dir", self.folder)
@@ -229,7 +249,9 @@ class PagesTest(ServeCase):
             ("/?focus-label=%3Dx", 400, b"focus-label"),
             ("/?refresh=0", 400, b"refresh"),
             ("/?metric=nothing", 400, b"metric"),
-            ("/debug/pprof/heap?seconds=5", 400, b"-base"),
+            ("/debug/pprof/heap?seconds=61", 400, b"-base"),
+            ("/debug/pprof/heap?seconds=-1", 400, b"seconds"),
+            ("/debug/pprof/heap?seconds=1.5", 400, b"seconds"),
             ("/debug/pprof/heap?debug=1", 400, b"-text"),
             ("/debug/pprof/cmdline?process=none", 404, b"no recording"),
         ]:

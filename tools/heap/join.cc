@@ -1,6 +1,10 @@
 #include "tools/heap/join.h"
 
 #include <algorithm>
+#include <array>
+#include <iterator>
+#include <string>
+#include <unordered_map>
 #include <utility>
 
 #include "tools/heap/interval.h"
@@ -29,6 +33,38 @@ uint32_t Moved(uint32_t number, size_t there, size_t others) {
   sum.Add(before);
   for (const Sample& sample : other.samples) sum.Add(Bounded(sample[metric]));
   return sum.Is(TotalOf(joined, metric));
+}
+
+// A text that samples with the same stack, size, thread and labels have in common.
+std::string KeyOf(const HeapProfile& profile, const Sample& sample) {
+  std::string key = std::to_string(sample.size_bytes) + (sample.has_header ? "h" : "n");
+  if (sample.thread < profile.threads.size()) {
+    key += std::to_string(profile.threads[sample.thread].tid);
+  }
+  const auto add = [&key](const std::string& text) {
+    key += ";" + std::to_string(text.size()) + ":" + text;
+  };
+  for (const uint32_t number : sample.stack) {
+    const Location& location = profile.locations[number];
+    key += "@" + std::to_string(location.address);
+    if (location.mapping < profile.mappings.size()) add(profile.mappings[location.mapping].path);
+    if (location.address != 0) continue;
+    for (const Line& line : location.lines) {
+      key += "!" + std::to_string(line.line);
+      add(profile.functions[line.function].name);
+      add(profile.functions[line.function].file);
+    }
+  }
+  for (const Label& label : sample.labels) {
+    add(label.key);
+    add(label.value);
+  }
+  return key;
+}
+
+void Subtract(const Amount& part, Amount* amount) {
+  amount->blocks = std::max(0.0, amount->blocks - part.blocks);
+  amount->bytes = std::max(0.0, amount->bytes - part.bytes);
 }
 
 }  // namespace
@@ -84,6 +120,39 @@ void AddProfile(const HeapProfile& other, HeapProfile* sum) {
       sum->notes.push_back(note);
     }
   }
+}
+
+void KeepSince(const HeapProfile& before, HeapProfile* profile) {
+  constexpr Metric kGrowing[] = {Metric::kAllocated, Metric::kTemporary};
+  std::unordered_map<std::string, std::array<Amount, kMetrics>> earlier;
+  for (const Sample& sample : before.samples) {
+    std::array<Amount, kMetrics>& sum = earlier[KeyOf(before, sample)];
+    for (const Metric metric : kGrowing) sum[static_cast<size_t>(metric)].Add(sample[metric]);
+  }
+  for (Sample& sample : profile->samples) {
+    sample.deaths.clear();
+    const auto found = earlier.find(KeyOf(*profile, sample));
+    for (size_t i = 0; i < kMetrics; ++i) {
+      const auto metric = static_cast<Metric>(i);
+      const bool grows =
+          std::find(std::begin(kGrowing), std::end(kGrowing), metric) != std::end(kGrowing);
+      if (!grows && metric != Metric::kLive) sample[metric] = {};
+      if (grows && found != earlier.end()) Subtract(found->second[i], &sample[metric]);
+    }
+    // The earlier amount counts once, also if several samples have the key.
+    if (found != earlier.end()) earlier.erase(found);
+  }
+  for (const Metric metric : {Metric::kPeak, Metric::kPromoted, Metric::kDiedYoung}) {
+    profile->has[static_cast<size_t>(metric)] = false;
+  }
+  profile->threads.clear();
+  for (Sample& sample : profile->samples) sample.thread = kNone;
+  profile->timeline.clear();
+  profile->peak_seconds = 0;
+  profile->has_halves = false;
+  const double seconds = std::max(0.0, profile->duration_seconds - before.duration_seconds);
+  profile->start_unix_nanos += static_cast<int64_t>(before.duration_seconds * 1e9);
+  profile->duration_seconds = seconds;
 }
 
 }  // namespace allomon::heap

@@ -1,10 +1,13 @@
 // The pages with call stacks: pprof files and the flame graph.
+#include <chrono>
 #include <optional>
 #include <string>
+#include <thread>
 #include <utility>
 
 #include "tools/flame/flame.h"
 #include "tools/heap/heap_profile.h"
+#include "tools/heap/join.h"
 #include "tools/options/values.h"
 #include "tools/pprof/gzip.h"
 #include "tools/pprof/pprof.h"
@@ -15,14 +18,21 @@ namespace {
 
 using options::Bad;
 
-// Rejects parameters that a profile cannot have: it covers all time since the recording began, and
-// is in pprof's format.
+// Reads the time that a profile covers; 0: all since the recording began.
+absl::Status ReadSeconds(const Request& request, unsigned* seconds) {
+  // A reply may take twice this time (WorkLimits).
+  constexpr unsigned kMostSeconds = 60;
+  const std::string* const text = request.Find("seconds");
+  *seconds = 0;
+  if (text == nullptr || *text == "0") return absl::OkStatus();
+  if (options::ParseNumber(*text, seconds) && *seconds <= kMostSeconds) return absl::OkStatus();
+  return Bad(
+      "seconds: give whole seconds from 1 to 60; for longer times compare two profiles by "
+      "go tool pprof -base");
+}
+
+// Rejects parameters that a profile cannot have: it is in pprof's format.
 absl::Status CheckProfileRequest(const Request& request) {
-  if (request.Find("seconds") != nullptr) {
-    return Bad(
-        "seconds: this profile is of all that happened since the recording began; compare "
-        "two by go tool pprof -base");
-  }
   const std::string* const debug = request.Find("debug");
   if (debug == nullptr || *debug == "0") return absl::OkStatus();
   return Bad("debug: there is no form as text; go tool pprof -text shows one");
@@ -65,8 +75,18 @@ absl::StatusOr<Reply> Pages::PprofOf(const Files& files, const Request& request,
                                      heap::Metric first) const {
   const absl::Status status = CheckProfileRequest(request);
   if (!status.ok()) return status;
-  const auto profile = HeapFor(files, request);
+  unsigned seconds = 0;
+  const absl::Status time = ReadSeconds(request, &seconds);
+  if (!time.ok()) return time;
+  auto profile = HeapFor(files, request);
   if (!profile.ok()) return profile.status();
+  if (seconds > 0) {
+    std::this_thread::sleep_for(std::chrono::seconds(seconds));
+    auto later = HeapFor(files, request);
+    if (!later.ok()) return later.status();
+    heap::KeepSince(*profile, &*later);
+    profile = std::move(later);
+  }
   Reply reply =
       ReplyOf(pprof::Gzip(pprof::EncodePprof(*profile, first)), "application/octet-stream");
   reply.headers.emplace_back("Content-Disposition",
