@@ -53,6 +53,7 @@ struct Allocation {
   uint64_t size_words = 0;
   uint64_t size_bytes = 0;
   AllocationSource source = AllocationSource::kMalloc;
+  bool is_mapped = false;  // of kCustom: the program mapped it itself (mapped_memory.h)
   // The tracker's rate when the block was sampled; estimates must divide by it.
   double rate = 0;
   Callstack callstack;

@@ -122,6 +122,7 @@ Allocation MakeAllocation(const Block& block, uint64_t hits, double rate, const 
   allocation.size_bytes = block.size_bytes;
   allocation.size_words = WordsOf(block.size_bytes);
   allocation.source = block.source;
+  allocation.is_mapped = block.is_mapped;
   allocation.rate = rate;
   allocation.callstack = CallstackOf(origin.stack.id, origin.stack.view, callstack_size);
   allocation.labels = origin.labels;
@@ -163,6 +164,7 @@ void FillEntry(Entry& entry, Session& session, const Allocation& allocation, Ent
   entry.size_bytes.store(allocation.size_bytes, std::memory_order_relaxed);
   entry.n_samples.store(allocation.n_samples, std::memory_order_relaxed);
   entry.source.store(allocation.source, std::memory_order_relaxed);
+  entry.is_mapped.store(allocation.is_mapped, std::memory_order_relaxed);
   entry.labels.store(allocation.labels.id(), std::memory_order_relaxed);
   entry.type.store(type_names.IdOf(allocation.type_name), std::memory_order_relaxed);
 }

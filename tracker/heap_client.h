@@ -67,6 +67,7 @@ struct Block {
   // for young blocks.
   BlockNote* note = nullptr;
   const char* type_name = nullptr;  // Allocation::type_name
+  bool is_mapped = false;           // Allocation::is_mapped
 };
 
 // Runs the alloc callbacks of the sessions that were hit.  The call stack begins at `caller`.

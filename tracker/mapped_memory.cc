@@ -202,6 +202,7 @@ BlockHandle Report(size_t size_bytes, const FrameState& caller) {
   heap_client::Block block = {};
   block.size_bytes = size_bytes;
   block.source = AllocationSource::kCustom;
+  block.is_mapped = true;
   switch (heap_client::JudgeAllocationSlow(WordsOf(size_bytes))) {
     case heap_client::Verdict::kNotSampled:
       break;

@@ -89,6 +89,7 @@ void ExpectSameSample(const Sample& expected, const Sample& actual) {
   EXPECT_EQ(expected.size_bytes, actual.size_bytes);
   EXPECT_EQ(expected.has_size, actual.has_size);
   EXPECT_EQ(expected.has_header, actual.has_header);
+  EXPECT_EQ(expected.source, actual.source);
   EXPECT_EQ(expected.thread, actual.thread);
   ExpectSameLabels(expected, actual);
   for (size_t i = 0; i < heap::kMetrics; ++i) {
@@ -197,6 +198,9 @@ HeapProfile SmallProfile() {
   profile.samples[0].ages = {{16, 28, false, {500, 8000}}};
   profile.samples[2].ages = {{40, 33, false, {1, 65536}}};
   profile.samples[2].has_header = false;
+  profile.samples[0].source = heap::Source::kMalloc;
+  profile.samples[1].source = heap::Source::kMalloc;
+  profile.samples[2].source = heap::Source::kCustomOrMapped;
   profile.samples[3].has_size = false;
   profile.notes = {"the pot was full", "two lines\nin one"};
   profile.has_halves = true;
@@ -226,6 +230,7 @@ HeapProfile RandomProfile(int samples, uint32_t seed) {
     profile.samples.push_back(SampleOf(stack, 8 << below(10), 1 + below(100000)));
     Sample& sample = profile.samples.back();
     sample.thread = 0;
+    sample.source = static_cast<heap::Source>(below(heap::kSources));
     for (uint32_t cell = below(6); cell-- > 0;) {
       sample.deaths.push_back({static_cast<uint8_t>(below(30)),
                                static_cast<uint8_t>(below(30)),

@@ -241,6 +241,41 @@ TEST(RecordingProfileTest, CustomBlocksHaveNoHeader) {
   EXPECT_FALSE(ReadOrDie({process})[0].samples[0].has_header);
 }
 
+heap::Source SourceRead(uint8_t source, uint8_t flags) {
+  RecordedProcess process = Program(5, 0x10000, "/nowhere/a");
+  process.AddBlock(process.AddStack({0x10101}), 64, Fate::kDies);
+  process.rows[0].source = source;
+  process.rows[0].flags |= flags;
+  return ReadOrDie({process})[0].samples[0].source;
+}
+
+TEST(RecordingProfileTest, RowsTellWhereMemoryComesFrom) {
+  EXPECT_EQ(SourceRead(0, 0), heap::Source::kManaged);
+  EXPECT_EQ(SourceRead(1, 0), heap::Source::kUnmarshalled);
+  EXPECT_EQ(SourceRead(2, kMapped), heap::Source::kMapped);
+  EXPECT_EQ(SourceRead(2, kReported), heap::Source::kCustom);
+  EXPECT_EQ(SourceRead(3, 0), heap::Source::kMalloc);
+  EXPECT_EQ(SourceRead(4, 0), heap::Source::kUnknown);
+}
+
+// Its writer had no flags for them.
+TEST(RecordingProfileTest, OlderRecordingDoesNotTellMappingsFromCustomMemory) {
+  EXPECT_EQ(SourceRead(2, 0), heap::Source::kCustomOrMapped);
+}
+
+TEST(RecordingProfileTest, BlocksOfTwoSourcesAreTwoSamples) {
+  RecordedProcess process = Program(5, 0x10000, "/nowhere/a");
+  const uint32_t node = process.AddStack({0x10101});
+  process.AddBlock(node, 64, Fate::kLives);
+  process.AddBlock(node, 64, Fate::kLives);
+  process.rows.push_back(process.rows[0]);
+  process.rows[0].source = 2;
+  process.rows[0].flags |= kMapped;
+  process.rows.back().source = 2;
+  process.rows.back().flags |= kReported;
+  EXPECT_EQ(ReadOrDie({process})[0].samples.size(), 2u);
+}
+
 TEST(RecordingProfileTest, DeepStacksOfAHostileFileFitIntoMemory) {
   RecordedProcess process(5, kRate, "/nowhere/a");
   process.nodes.push_back({0x100, 0, 0, 0, 0});

@@ -115,13 +115,14 @@ TEST(LabelsTest, WhatIsWrongIsOneLine) {
   none.Add({"f"}, 8, 1, 1);
   EXPECT_EQ(Failure(none.profile, {"--by=label:user"}),
             "no block has labels: programs set them by allomon/labels.h");
+  EXPECT_THAT(Failure(none.profile, {"--by=source"}), HasSubstr("sources of memory are unknown"));
   EXPECT_THAT(Failure(Tenants().profile, {"--by=label:tenant", "--view=sizes"}),
               HasSubstr("--by goes with"));
   const auto refused = [](const std::string& arg) {
     return std::string(ParseOptions({arg, "x"}, Command::kReport).status().message());
   };
   EXPECT_EQ(refused("--by=tenant"),
-            "--by: \"tenant\" is not label:KEY, such as label:tenant, or type");
+            "--by: \"tenant\" is not label:KEY, such as label:tenant, or type, or source");
   EXPECT_THAT(refused("--by=label:"), HasSubstr("is not label:KEY"));
   EXPECT_THAT(refused("--focus-label==acme"), HasSubstr("is not KEY=VALUE"));
 }

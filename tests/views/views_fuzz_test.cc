@@ -86,6 +86,7 @@ class AnyProfile {
     sample.size_bytes = Below(4) == 0 ? random_() : Below(1000);
     sample.has_size = Below(2) == 0;
     sample.has_header = Below(2) == 0;
+    sample.source = static_cast<heap::Source>(Below(heap::kSources));
     sample.thread = Number();
     for (heap::Amount& amount : sample.amounts) amount = {Amount(), Amount()};
     for (size_t i = Below(3); i-- > 0;) sample.deaths.push_back(Cell());
@@ -121,6 +122,8 @@ TEST(ViewsFuzzTest, AnyProfileIsShown) {
                                       {"--view=sizes"},
                                       {"--view=types"},
                                       {"--by=type"},
+                                      {"--by=source"},
+                                      {"--by=source", "--view=tree"},
                                       {"--view=threads"},
                                       {"--view=lifetimes"},
                                       {"--timeline"},

@@ -4,7 +4,7 @@
 
 #include "tools/export/export_options.h"
 #include "tools/export/metric_names.h"
-#include "tools/heap/block_type.h"
+#include "tools/heap/computed_label.h"
 #include "tools/heap/heap_profile.h"
 #include "tools/heap/labels.h"
 #include "tools/load/load.h"

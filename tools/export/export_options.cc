@@ -94,8 +94,10 @@ const options::Command<ExportOptions>& ExportCommand() {
           "the file, whose contents are replaced.", SetOutput},
          load::BornOption(&ExportOptions::born),
          load::DebugDirOption(&ExportOptions::debug_dir)}},
-       {"", load::LabelOptions("the outermost frames are the values of a label",
-                               &ExportOptions::by_label, LabelsOf)}},
+       {"", load::LabelOptions(
+                "the outermost frames are the values of a label, C++ types, or sources of "
+                "memory",
+                &ExportOptions::by_label, LabelsOf)}},
       AddFile, Check);
   return command;
 }

@@ -4,6 +4,7 @@
 
 #include "tools/export/exporters.h"
 #include "tools/export/json_text.h"
+#include "tools/heap/computed_label.h"
 #include "tools/heap/heap_profile.h"
 #include "tools/heap/missing.h"
 #include "tools/text/notation.h"
@@ -44,10 +45,16 @@ Json LabelsJson(const std::vector<heap::Label>& labels) {
   });
 }
 
+Json SourceJson(heap::Source source) {
+  if (source == heap::Source::kUnknown) return nullptr;
+  return heap::SourceName(source);
+}
+
 Json SampleJson(const HeapProfile& profile, const heap::Sample& sample) {
   Json json = {{"stack", sample.stack},
                {"size_bytes", sample.has_size ? Json(sample.size_bytes) : Json(nullptr)},
                {"has_header", sample.has_header},
+               {"source", SourceJson(sample.source)},
                {"thread", NumberOrNull(sample.thread)},
                {"labels", LabelsJson(sample.labels)}};
   for (size_t i = 0; i < heap::kMetrics; ++i) {

@@ -9,7 +9,7 @@
 #include "tools/flame/frame_tree.h"
 #include "tools/flame/options.h"
 #include "tools/flame/page.h"
-#include "tools/heap/block_type.h"
+#include "tools/heap/computed_label.h"
 #include "tools/heap/heap_profile.h"
 #include "tools/heap/labels.h"
 #include "tools/heap/program_name.h"

@@ -57,8 +57,10 @@ const options::Command<Options>& FlameCommand() {
           &Options::out},
          load::BornOption(&Options::born),
          load::DebugDirOption(&Options::debug_dir)}},
-       {"", load::LabelOptions("the outermost frames are the values of a label, or C++ types",
-                               &Options::by_label, LabelsOf)}},
+       {"", load::LabelOptions(
+                "the outermost frames are the values of a label, C++ types, or sources of "
+                "memory",
+                &Options::by_label, LabelsOf)}},
       AddFile, Check);
   return command;
 }

@@ -455,15 +455,4 @@ BlockType BlockTypes::Of(const Stack& stack) {
   return found;
 }
 
-void AddComputedLabel(const std::string& key, HeapProfile* profile) {
-  if (key != kTypeKey) return;
-  const Stacks stacks = StacksOf(*profile, Selection());
-  BlockTypes types(stacks);
-  for (const Stack& stack : stacks.stacks) {
-    const BlockType type = types.Of(stack);
-    if (type.type.empty()) continue;
-    profile->samples[stack.sample].labels.push_back({kTypeKey, type.type});
-  }
-}
-
 }  // namespace allomon::heap

@@ -39,9 +39,6 @@ class BlockTypes {
   std::vector<std::optional<BlockType>> clues_;  // by name
 };
 
-// Adds the label `key` if it is one that is computed: kTypeKey (labels.h).
-void AddComputedLabel(const std::string& key, HeapProfile* profile);
-
 // Returns the type and the holder that a function's name, in the form for people, tells.
 BlockType ClueOfName(const std::string& name, const std::string& file);
 

@@ -89,13 +89,26 @@ struct Label {
   std::string value;
 };
 
+// The origin of memory, by the recording.
+enum class Source : uint8_t {
+  kUnknown,         // files of other formats and of older versions
+  kMalloc,          // malloc, operator new and their kin
+  kManaged,         // an object of the managed heap
+  kUnmarshalled,    // the same, read by unmarshalling
+  kCustom,          // reported by its owner (custom_memory.h)
+  kMapped,          // mapped by the program itself
+  kCustomOrMapped,  // one of the two: the recording's writer did not tell them apart
+};
+inline constexpr size_t kSources = 7;
+
 // Blocks of about one size with one call stack.  If the profile has threads and labels, they are
 // also of one thread and of one set of labels.
 struct Sample {
   std::vector<uint32_t> stack;  // indices in HeapProfile::locations, innermost first; may be empty
   uint64_t size_bytes = 0;      // least size of the class; 0: not known, or no bytes
   bool has_size = false;
-  bool has_header = true;   // the sampler counted a header word, too (all but custom blocks)
+  bool has_header = true;  // the sampler counted a header word, too (all but custom blocks)
+  Source source = Source::kUnknown;
   uint32_t thread = kNone;  // index in HeapProfile::threads
   std::vector<Label> labels;
   std::array<Amount, kMetrics> amounts;  // by Metric

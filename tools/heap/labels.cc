@@ -30,6 +30,8 @@ class ValueFrames {
  private:
   // Avoids parentheses, because names of functions are shown without the text in them.
   std::string NameOf(const std::string& value) const {
+    // A file without sources beside one that has them, in a comparison.
+    if (value == kNoLabel && key_ == kSourceKey) return key_ + "=unknown";
     if (value == kNoLabel) return "no " + key_;
     return value == kOtherLabels ? "other " + key_ : key_ + "=" + value;
   }
@@ -69,6 +71,7 @@ bool ParseLabelMatch(std::string_view text, LabelMatch* match) {
 std::optional<std::string> KeyOfBy(std::string_view text) {
   constexpr std::string_view kLabel = "label:";
   if (text == "type") return kTypeKey;
+  if (text == "source") return kSourceKey;
   if (text.substr(0, kLabel.size()) != kLabel || text == kLabel) return std::nullopt;
   return std::string(text.substr(kLabel.size()));
 }
@@ -99,6 +102,11 @@ bool HasLabel(const HeapProfile& profile, std::string_view key) {
 
 std::string NoSuchLabel(const HeapProfile& profile, const std::string& key) {
   if (key == kTypeKey) return "no block's type is known: build with g++ -g1 or clang -g";
+  if (key == kSourceKey) {
+    return "the sources of memory are unknown: recordings of Allomon tell them, and what it "
+           "exports "
+           "from them as pprof";
+  }
   std::set<std::string> keys;
   for (const Sample& sample : profile.samples) {
     for (const Label& label : sample.labels) keys.insert(label.key);

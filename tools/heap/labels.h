@@ -18,9 +18,11 @@ namespace allomon::heap {
 inline constexpr char kNoLabel[] = "(none)";
 inline constexpr char kOtherLabels[] = "(other)";
 
-// The label whose value is the block's type, where it is known (block_type.h).  Its key is no
-// identifier, so that no program's own label is likely to have it.
+// The label with the block's type, if it is known (computed_label.h).  Its key is no identifier, so
+// that no program's own label is likely to have it.
 inline constexpr char kTypeKey[] = "C++ type";
+// The same for the origin of memory: malloc, the managed heap, and so on (computed_label.h).
+inline constexpr char kSourceKey[] = "memory source";
 
 // Returns the sample's value for a key, or one of the two above.
 std::string_view LabelValue(const Sample& sample, std::string_view key);
@@ -35,7 +37,7 @@ struct LabelMatch {
 // Parses "tenant=acme" or "tenant".  False if the key is empty.
 bool ParseLabelMatch(std::string_view text, LabelMatch* match);
 
-// Returns KEY of "label:KEY", and kTypeKey of "type".
+// Returns KEY of "label:KEY", kTypeKey of "type", and kSourceKey of "source".
 std::optional<std::string> KeyOfBy(std::string_view text);
 
 struct LabelSelection {

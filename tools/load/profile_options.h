@@ -35,7 +35,7 @@ inline absl::Status ParseByLabel(const std::string& value, std::string* key) {
   const auto parsed = heap::KeyOfBy(value);
   *key = parsed.value_or("");
   if (parsed.has_value()) return absl::OkStatus();
-  return options::BadValue("--by", value, "label:KEY, such as label:tenant, or type");
+  return options::BadValue("--by", value, "label:KEY, such as label:tenant, or type, or source");
 }
 
 inline absl::Status AddLabelMatch(const char* name, const std::string& value,
@@ -78,7 +78,7 @@ template <typename Options>
 std::vector<options::Option<Options>> LabelOptions(
     const char* meaning_of_by, std::string Options::*key,
     heap::LabelSelection& (*labels)(Options* options)) {
-  return {{"--by", "label:KEY|type", "", meaning_of_by,
+  return {{"--by", "label:KEY|type|source", "", meaning_of_by,
            [key](const std::string& value, Options* options) {
              return ParseByLabel(value, &(options->*key));
            }},

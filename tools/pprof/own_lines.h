@@ -19,6 +19,7 @@ inline constexpr std::string_view kRunLine = "allomon-run ";
 inline constexpr std::string_view kThreadLine = "allomon-thread ";
 inline constexpr std::string_view kTimelineLine = "allomon-timeline ";
 inline constexpr std::string_view kHeaderlessLine = "allomon-headerless ";
+inline constexpr std::string_view kSourcesLine = "allomon-sources ";
 inline constexpr std::string_view kAgesLine = "allomon-ages ";
 
 inline constexpr int kLinesVersion = 1;

@@ -183,6 +183,19 @@ void ReadHeaderless(std::string_view text, std::vector<Sample>* samples) {
   for (uint64_t i = 0; list.Next(&i) && i < samples->size();) (*samples)[i].has_header = false;
 }
 
+// `*end` is the end of the runs before.  A run that begins earlier is damage: reading stays linear.
+void ReadSources(std::string_view text, uint64_t* end, std::vector<Sample>* samples) {
+  List list(text);
+  uint64_t begin, count, source;
+  while (list.Next(&begin) && list.Next(&count) && list.Next(&source)) {
+    if (source >= heap::kSources || begin < *end || begin >= samples->size()) return;
+    *end = begin + std::min<uint64_t>(count, samples->size() - begin);
+    for (uint64_t i = begin; i < *end; ++i) {
+      (*samples)[i].source = static_cast<heap::Source>(source);
+    }
+  }
+}
+
 void ReadAges(std::string_view text, std::vector<Sample>* samples) {
   List list(text);
   while (ReadAgesOfOne(&list, samples)) {
@@ -224,6 +237,9 @@ void OwnLines::ReadSamples(HeapProfile* profile) const {
   }
   ForEach(kHeaderlessLine, strings_,
           [&](std::string_view text) { ReadHeaderless(text, &profile->samples); });
+  uint64_t end = 0;
+  ForEach(kSourcesLine, strings_,
+          [&](std::string_view text) { ReadSources(text, &end, &profile->samples); });
   ForEach(kAgesLine, strings_, [&](std::string_view text) { ReadAges(text, &profile->samples); });
 }
 

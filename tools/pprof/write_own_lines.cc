@@ -127,6 +127,21 @@ void AddHeaderless(const std::vector<Sample>& samples, std::vector<std::string>*
   }
 }
 
+// Neighbours are mostly of one source, so a run of them is three integers.
+void AddSources(const std::vector<Sample>& samples, std::vector<std::string>* lines) {
+  ListLines list(kSourcesLine, lines);
+  size_t end = 0;
+  for (size_t begin = 0; begin < samples.size(); begin = end) {
+    const heap::Source source = samples[begin].source;
+    for (end = begin; end < samples.size() && samples[end].source == source;) ++end;
+    if (source == heap::Source::kUnknown) continue;
+    list.Add(static_cast<int64_t>(begin));
+    list.Add(static_cast<int64_t>(end - begin));
+    list.Add(static_cast<int64_t>(source));
+    list.EndIfLong();
+  }
+}
+
 void AddCells(const std::vector<AgeCell>& cells, ListLines* list) {
   for (const AgeCell& cell : cells) {
     list->Add(cell.log2_bytes);
@@ -189,6 +204,7 @@ std::vector<std::string> StringsOf(const HeapProfile& profile) {
   for (const Thread& thread : profile.threads) lines.push_back(ThreadLine(thread));
   AddTimeline(profile.timeline, &lines);
   AddHeaderless(profile.samples, &lines);
+  AddSources(profile.samples, &lines);
   AddAges(profile.samples, &lines);
   return lines;
 }

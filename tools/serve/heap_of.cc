@@ -3,7 +3,7 @@
 #include <optional>
 #include <utility>
 
-#include "tools/heap/block_type.h"
+#include "tools/heap/computed_label.h"
 #include "tools/heap/join.h"
 #include "tools/heap/program_name.h"
 #include "tools/load/recording/recording_profile.h"
@@ -36,7 +36,9 @@ absl::Status AddLabel(const char* name, const std::string& value,
 
 absl::Status SetBy(const std::string& value, Choice* choice) {
   const auto key = heap::KeyOfBy(value);
-  if (!key) return absl::InvalidArgumentError("by: give label:KEY, such as label:tenant, or type");
+  if (!key)
+    return absl::InvalidArgumentError(
+        "by: give label:KEY, such as label:tenant, or type, or source");
   choice->by_label = *key;
   return absl::OkStatus();
 }

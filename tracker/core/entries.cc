@@ -153,6 +153,7 @@ Allocation AllocationOf(const Entry& entry, const Session::Config& config) {
   allocation.size_bytes = entry.size_bytes.load(std::memory_order_relaxed);
   allocation.size_words = WordsOf(allocation.size_bytes);
   allocation.source = entry.source.load(std::memory_order_relaxed);
+  allocation.is_mapped = entry.is_mapped.load(std::memory_order_relaxed);
   allocation.type_name = type_names.At(entry.type.load(std::memory_order_relaxed));
   allocation.rate = config.rate;
   allocation.labels = label_sets.View(entry.labels.load(std::memory_order_relaxed));

@@ -80,6 +80,7 @@ struct Entry {
   // being reused; it then discards the fields that it read.
   std::atomic<StackId> stack;
   std::atomic<AllocationSource> source;
+  std::atomic<bool> is_mapped;
   std::atomic<TypeNameId> type;
   std::atomic<LabelSetId> labels;
   std::atomic<uint64_t> size_bytes;

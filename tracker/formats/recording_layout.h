@@ -114,6 +114,10 @@ inline constexpr uint32_t kHalves = 2;
 inline constexpr uint8_t kYoung = 1;     // its blocks were born in a nursery
 inline constexpr uint8_t kGreatest = 2;  // weighed as the class's greatest size, else as its least
 inline constexpr uint8_t kOfHalf[kHalves] = {4, 8};  // sampled by that half; one of them, or both
+// Memory of source custom was mapped by the program itself, or was reported by its owner.  Neither:
+// an older writer, which did not tell them apart.
+inline constexpr uint8_t kMapped = 16;
+inline constexpr uint8_t kReported = 32;
 
 // Sampled blocks with one call stack and one set of labels, in one class of sizes, with one weight.
 // It fills one cache line.  Its four counters are only added to.

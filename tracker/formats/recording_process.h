@@ -70,6 +70,8 @@ struct Process {
     uint16_t size_class = 0;  // SizeClassOf() + 1
     uint8_t source = 0;       // AllocationSource: 0 managed, 1 unmarshalled, 2 custom, 3 malloc
     bool young = false;       // born in a nursery
+    bool mapped = false;      // of source 2: by the program itself
+    bool reported = false;    // of source 2: by their owner.  Neither: not known which
     TextRef labels = {};      // key, zero, value, zero for each label, in the order of keys
     // The probability with which each of its blocks was sampled.  0 in version 1: each by its own
     // size.

@@ -154,6 +154,8 @@ Head HeadOf(const layout_1::ProcessRecord& stored) {
 Process::Row RowOf(const Row& stored, const Head& head) {
   Process::Row row = CommonRowOf(stored);
   row.young = (stored.flags & kYoung) != 0;
+  row.mapped = (stored.flags & kMapped) != 0;
+  row.reported = (stored.flags & kReported) != 0;
   row.allocated = CountOf(stored.blocks, stored.bytes);
   row.live =
       CountOf(Less(stored.blocks, stored.freed_blocks), Less(stored.bytes, stored.freed_bytes));

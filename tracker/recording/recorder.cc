@@ -67,6 +67,11 @@ uint64_t NextRandom(uint64_t* state) {
   return z ^ z >> 31;
 }
 
+uint8_t CustomFlagOf(const Allocation& allocation) {
+  if (allocation.source != AllocationSource::kCustom) return 0;
+  return allocation.is_mapped ? kMapped : kReported;
+}
+
 // Draws the halves from the lower half of `random` and its highest bit.
 uint8_t HalvesOf(uint32_t both_share, uint64_t random) {
   if (both_share == UINT32_MAX || static_cast<uint32_t>(random) < both_share) {
@@ -250,7 +255,7 @@ void Recorder::DescribeBirth(const Allocation& allocation, bool young, ThreadSlo
       class_weights_.Choose(key.size_class, allocation.source, own.amount,
                             static_cast<uint32_t>(random >> 32) & 0x7fffffff, &greatest, &scratch);
   key.flags = static_cast<uint8_t>((young ? kYoung : 0) | (greatest ? kGreatest : 0) |
-                                   HalvesOf(weight.both_share, random));
+                                   CustomFlagOf(allocation) | HalvesOf(weight.both_share, random));
   birth->units = UnitsOf(weight, birth->object_bytes);
   birth->sample.blocks = weight.wide;
   birth->sample.bytes = Times(weight.wide, birth->object_bytes);

@@ -142,6 +142,7 @@ heap::Sample& ProfileBuilder::SampleOf(const Key& key) {
   sample.has_size = true;
   sample.size_bytes = LeastSizeOf(static_cast<uint16_t>(key.size_class - 1));
   sample.has_header = key.has_header;
+  sample.source = key.source;
   sample.labels = labels_.CopyOf(key.labels);
   return sample;
 }
@@ -155,7 +156,8 @@ std::vector<uint32_t> ProfileBuilder::AddRows(const Process& process,
     sample_of.push_back(0);
     if (row.size_class == 0) continue;
     const uint32_t labels = labels_.Add(process.TextOf(row.labels));
-    heap::Sample& sample = SampleOf({node_of[row.node], labels, row.size_class, HasHeader(row)});
+    heap::Sample& sample =
+        SampleOf({node_of[row.node], labels, row.size_class, HasHeader(row), SourceOf(row)});
     sample[Metric::kAllocated].Add(AmountOf(row.allocated));
     sample[Metric::kLive].Add(AmountOf(row.live));
     sample[Metric::kPeak].Add(AmountOf(row.peak));
@@ -219,6 +221,8 @@ namespace {
 
 static_assert(heap::kUnknownLog2 == kAgeUnknown);
 
+constexpr uint8_t kManagedSource = 0;
+constexpr uint8_t kUnmarshalledSource = 1;
 constexpr uint8_t kCustomSource = 2;
 constexpr uint8_t kMallocSource = 3;
 constexpr uint64_t kWordBytes = 8;
@@ -244,6 +248,22 @@ std::tuple<uint8_t, uint8_t, uint8_t, bool> AgeIn(const heap::AgeCell& cell) {
 heap::Amount AmountOf(const Sum& sum) { return {sum.blocks, sum.bytes}; }
 
 bool HasHeader(const Process::Row& row) { return row.source >= kMallocSource; }
+
+heap::Source SourceOf(const Process::Row& row) {
+  switch (row.source) {
+    case kManagedSource:
+      return heap::Source::kManaged;
+    case kUnmarshalledSource:
+      return heap::Source::kUnmarshalled;
+    case kCustomSource:
+      if (row.mapped == row.reported) return heap::Source::kCustomOrMapped;
+      return row.mapped ? heap::Source::kMapped : heap::Source::kCustom;
+    case kMallocSource:
+      return heap::Source::kMalloc;
+    default:
+      return heap::Source::kUnknown;
+  }
+}
 
 heap::Amount WeightOf(uint64_t size_bytes, const Process::Row& row, double rate) {
   const bool is_managed = row.source < kCustomSource;

@@ -34,15 +34,17 @@ class ProfileBuilder {
     uint32_t labels;  // number in the LabelTable
     uint16_t size_class;
     bool has_header;
+    heap::Source source;
     bool operator==(const Key& other) const {
       return node == other.node && labels == other.labels && size_class == other.size_class &&
-             has_header == other.has_header;
+             has_header == other.has_header && source == other.source;
     }
   };
   struct Hash {
     size_t operator()(const Key& key) const {
       const uint64_t mixed = (uint64_t{key.node} << 32 | key.labels) * 0x9e3779b97f4a7c15u;
-      return (mixed ^ mixed >> 32 ^ uint64_t{key.size_class} << 1 ^ key.has_header) *
+      return (mixed ^ mixed >> 32 ^ uint64_t{key.size_class} << 4 ^
+              static_cast<uint64_t>(key.source) << 1 ^ key.has_header) *
                  0x9e3779b97f4a7c15u >>
              7;
     }
@@ -73,6 +75,8 @@ heap::Amount AmountOf(const Sum& sum);
 // True if the sampler counted one word more than the bytes of the row's blocks.  The bytes of
 // managed blocks include the header word, and custom memory has no header.
 bool HasHeader(const Process::Row& row);
+
+heap::Source SourceOf(const Process::Row& row);
 
 // Returns the estimate for one sampled block of the row: the block divided by its probability of
 // being sampled.

@@ -138,8 +138,9 @@ List Selections() {
                }},
               {"--wrappers", "amounts stay with functions that only pass memory on", SetWrappers}} +
          load::LabelOptions(
-             "a row for each value of a label, or for each C++ type; with --leaks, which of them "
-             "grew; with --view=tree, "
+             "a row for each value of a label, for each C++ type, or for each source of memory "
+             "(malloc, managed heap, custom memory); with --leaks, which of them grew; with "
+             "--view=tree, "
              "callers, functions or lines, the value is the outermost frame",
              &Options::by_label, LabelsOf);
 }

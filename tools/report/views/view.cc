@@ -2,7 +2,7 @@
 
 #include <string>
 
-#include "tools/heap/block_type.h"
+#include "tools/heap/computed_label.h"
 #include "tools/heap/heap_profile.h"
 #include "tools/heap/labels.h"
 #include "tools/report/table/headline.h"
