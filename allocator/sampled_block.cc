@@ -8,6 +8,7 @@
 #include "allocator/host/next_function.h"
 #include "allocator/host/page_move.h"
 #include "allocator/host/writing_reserve.h"
+#include "allocator/in_place.h"
 #include "allocator/range/sampled_range.h"
 #include "tracker/base/errno_keeper.h"
 
@@ -87,10 +88,54 @@ class ScopedSlot {
   HandleWord* word_;
 };
 
-// Returns a block in the sampled range, with the tracker's handle.  nullptr if no session follows
-// the block; the caller then takes a block from the backend.
+#ifdef ALLOMON_BACKEND_FOLLOWS_IN_PLACE
+// An ordinary block that is entered as in place; freed at the end of a scope unless Keep() was
+// called, as when a callback ends its thread.
+class ScopedInPlace {
+ public:
+  explicit ScopedInPlace(Request request) : block_(FromBackend(request)) {
+    if (block_ == nullptr || backend::EnterInPlace(block_)) return;
+    backend::Free(block_);
+    block_ = nullptr;
+  }
+  ~ScopedInPlace() {
+    if (block_ != nullptr) backend::Free(block_);
+  }
+  ScopedInPlace(const ScopedInPlace&) = delete;
+  ScopedInPlace& operator=(const ScopedInPlace&) = delete;
+
+  bool exists() const { return block_ != nullptr; }
+  void* Keep(BlockHandle handle) {
+    backend::FollowInPlace(block_, handle);
+    void* const block = block_;
+    block_ = nullptr;
+    return block;
+  }
+
+ private:
+  void* block_;
+};
+
+// Returns an ordinary block that is followed, or that no session follows; nullptr if the block must
+// be placed elsewhere.
+__attribute__((noinline, cold)) void* PlaceInPlace(Request request, const FrameState& caller) {
+  if (request.size_bytes > backend::kLargestUnmappedBytes) return nullptr;
+  ScopedInPlace place(request);
+  if (!place.exists()) return nullptr;
+  CountInPlace();
+  return place.Keep(heap_client::ReportFollowed(BlockOf(request.size_bytes), caller));
+}
+#else
+void* PlaceInPlace(Request, const FrameState&) { return nullptr; }
+#endif
+
+// Returns a block in the sampled range, or in place, with the tracker's handle.  nullptr if no
+// session follows the block; the caller then takes a block from the backend.
 void* PlaceFollowed(Request request, const FrameState& caller) {
   const ErrnoKeeper keeper;
+  if (DrawInPlace()) {
+    if (void* block = PlaceInPlace(request, caller)) return block;
+  }
   SampledRange& range = TheSampledRange();
   bool zeroed = false;
   HandleWord* word = nullptr;
@@ -150,8 +195,7 @@ void FreeSampled(void* block) {
   HandleWord* word = TheSampledRange().Find(block);
   const BlockHandle handle = TakeHandle(word);
   if (handle == kNotAllocated) {
-    g_double_frees.fetch_add(1, std::memory_order_relaxed);
-    return;
+    return CountDoubleFree();
   }
   const ScopedSlot released_at_end(block, word);
   heap_client::OnFree(handle);
@@ -266,6 +310,7 @@ size_t UsableSizeOfHighSlow(const void* block) {
       PassOn(Function::kMallocUsableSize, reinterpret_cast<uintptr_t>(block)));
 }
 
+void CountDoubleFree() { g_double_frees.fetch_add(1, std::memory_order_relaxed); }
 uint64_t DoubleFrees() { return g_double_frees.load(std::memory_order_relaxed); }
 
 }  // namespace allomon::internal

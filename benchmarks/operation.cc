@@ -14,6 +14,7 @@
 #include <string>
 #include <vector>
 
+#include "allocator/in_place.h"
 #include "allomon/labels.h"
 #include "benchmarks/built_with.h"
 #include "runtime/heap.h"
@@ -102,13 +103,79 @@ void RecordedPairs(long count) {
 
 // The number of blocks is fixed.  `count` of them are freed, so the slope is the cost of a free
 // alone.
-void SampledFrees(long count) {
-  constexpr long kBlocks = 12000;
-  static void* blocks[kBlocks];
+constexpr long kBlocks = 12000;
+void* g_blocks[kBlocks];
+
+void FreeOf(long count) {
   if (count > kBlocks) abort();
+  for (long i = 0; i < count; ++i) free(g_blocks[i]);
+}
+
+void SampledFrees(long count) {
   StartAtRateOne<Follow>(8);
-  for (void*& block : blocks) block = malloc(64);
-  for (long i = 0; i < count; ++i) free(blocks[i]);
+  for (void*& block : g_blocks) block = malloc(64);
+  FreeOf(count);
+}
+
+void KeepInPlace(uint32_t one_in) {
+  if (!KeepSamplesInPlace(one_in, 1)) abort();
+}
+
+void InPlacePairs(long count) {
+  KeepInPlace(1);
+  SampledPairs(count);
+}
+void InPlaceFrees(long count) {
+  KeepInPlace(1);
+  SampledFrees(count);
+}
+// As with ALLOMON_IN_PLACE=1/16.
+void RecordedInPlacePairs(long count) {
+  KeepInPlace(16);
+  RecordedPairs(count);
+}
+
+void PlainFrees(long count) {
+  for (void*& block : g_blocks) block = malloc(64);
+  FreeOf(count);
+}
+// Frees of blocks that are not sampled, on pages that hold a block in place each.
+void FlaggedFrees(long count) {
+  KeepInPlace(1);
+  constexpr long kFewerThanOfAPage = 250;
+  for (long i = 0; i < kBlocks; ++i) {
+    if (i % kFewerThanOfAPage == 0) {
+      const TrackerId id = StartAtRateOne<Follow>(8);
+      Opaque(malloc(64));
+      (void)Tracker::stop(id);
+    }
+    g_blocks[i] = malloc(64);
+  }
+  FreeOf(count);
+}
+
+// 200,000 live blocks of 16 to 527 bytes, each replaced at random: a heap that has many pages, and
+// lives long.  A pair is sampled and followed at `rate`, and one in so many stays in place.
+void Churn(double rate, uint32_t one_in, long count) {
+  static void* live[200'000];
+  if (one_in != 0) KeepInPlace(one_in);
+  StartOptions options;
+  options.seed = 1;
+  if (rate != 0 && !Tracker::start(rate, Follow{}, options).ok()) abort();
+  uint64_t random = 1;
+  constexpr long kWarmUp = 400'000;
+  for (long i = 0; i < kWarmUp + count; ++i) {
+    random = random * 6364136223846793005 + 1442695040888963407;
+    void*& block = live[(random >> 33) % 200'000];
+    free(block);
+    block = malloc(16 + (random >> 20) % 512);
+  }
+}
+template <int rate_exponent, uint32_t one_in>
+void ChurnAt(long count) {
+  double rate = 1;
+  for (int i = 0; i < rate_exponent; ++i) rate /= 10;
+  Churn(rate, one_in, count);
 }
 
 __attribute__((noinline)) void NamedFunction() {
@@ -198,6 +265,20 @@ constexpr Operation kOperations[] = {
     {"profiled_pair", ProfiledPairs},
     {"recorded_pair", RecordedPairs},
     {"sampled_free", SampledFrees},
+    {"plain_free", PlainFrees},
+    {"flagged_free", FlaggedFrees},
+    {"in_place_free", InPlaceFrees},
+    {"in_place_pair", InPlacePairs},
+    {"recorded_in_place_pair", RecordedInPlacePairs},
+    {"churn_1e-5", ChurnAt<5, 0>},
+    {"churn_1e-5_in_place_16", ChurnAt<5, 16>},
+    {"churn_1e-5_in_place_1", ChurnAt<5, 1>},
+    {"churn_1e-4", ChurnAt<4, 0>},
+    {"churn_1e-4_in_place_16", ChurnAt<4, 16>},
+    {"churn_1e-4_in_place_1", ChurnAt<4, 1>},
+    {"churn_1e-3", ChurnAt<3, 0>},
+    {"churn_1e-3_in_place_16", ChurnAt<3, 16>},
+    {"churn_1e-3_in_place_1", ChurnAt<3, 1>},
     {"function_entry", FunctionEntries},
     {"label_scope", LabelScopes},
     {"labelled_pair", LabelledPairs},

@@ -4,6 +4,7 @@ long loop, and bytes of the tracker's own memory per live sample.
 
   bazel run //benchmarks:operation_costs                 the table
   bazel run //benchmarks:operation_costs -- --update     writes the golden table of this build
+  bazel run //benchmarks:operation_costs -- --in-place   the costs of in-place samples
 """
 
 import argparse
@@ -35,6 +36,19 @@ INSTRUCTIONS = {
     "promoted_object": "make of 2 words, survives a minor collection",
 }
 
+# The same of in-place samples, which are no golden table: they are off by default.
+IN_PLACE = {
+    "plain_free": "free of 64 bytes, none of its page is followed in place",
+    "flagged_free": "the same, one other block of its page is",
+    "in_place_free": "free of a block that is followed in place, alone",
+    "sampled_free": "free of one that is followed elsewhere",
+    "in_place_pair": "malloc(64) and free, sampled with 8 frames, followed in place",
+    "sampled_pair": "the same, followed elsewhere",
+    "recorded_in_place_pair": "the same, in a recording, one in 16 in place",
+    "recorded_pair": "the same, in a recording, none in place",
+}
+CHURN_PAIRS = 400_000
+
 
 def program(root):
     return os.path.join(root, "benchmarks", "operation")
@@ -49,6 +63,18 @@ def slope(root, name):
     short, long = (fast_path.instructions([program(root), name, str(count)])
                    for count in (SHORT, LONG))
     return (long - short) / (LONG - SHORT)
+
+
+def in_place(root):
+    """Prints a table of operations, and one of pairs in a heap of 200,000 blocks."""
+    for name, what in IN_PLACE.items():
+        print(f"{name:24} {slope(root, name):9.1f}  {what}")
+    for rate in "1e-5", "1e-4", "1e-3":
+        pairs = [(fast_path.instructions([program(root), f"churn_{rate}{share}", str(CHURN_PAIRS)])
+                  - fast_path.instructions([program(root), f"churn_{rate}{share}", "1"]))
+                 / CHURN_PAIRS for share in ("", "_in_place_16", "_in_place_1")]
+        print(f"churn at {rate}: none in place {pairs[0]:.2f}, one in 16 {pairs[1]:.2f}, "
+              f"all {pairs[2]:.2f}")
 
 
 def measure(root):
@@ -79,8 +105,11 @@ def read(text):
 def main():
     parser = argparse.ArgumentParser(description="Costs of single operations.")
     parser.add_argument("--update", action="store_true", help="write the golden table")
+    parser.add_argument("--in-place", action="store_true", help="costs of in-place samples")
     options = parser.parse_args()
     root = os.getcwd()  # `bazel run` starts this program in the folder of the binaries
+    if options.in_place:
+        return in_place(root)
     built = built_with(root)
     text = table(built, measure(root))
     print(text, end="")

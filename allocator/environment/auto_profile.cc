@@ -26,6 +26,7 @@
 #include "allocator/host/host_stderr.h"
 #include "allocator/host/stand_aside.h"
 #include "allocator/host/writing_reserve.h"
+#include "allocator/in_place.h"
 #include "allocator/overrides/mmap_override.h"
 #include "tracker/base/default_float.h"
 #include "tracker/profile/control/profile_control.h"
@@ -40,6 +41,7 @@ namespace allomon {
 // The guard is part of //allocator, which a program that profiles only its time need not link.
 __attribute__((weak)) bool StartGuard(const GuardOptions& options, const char** error);
 __attribute__((weak)) GuardStatistics ReadGuardStatistics();
+__attribute__((weak)) bool KeepSamplesInPlace(uint32_t one_in, std::optional<uint64_t> seed);
 
 }  // namespace allomon
 
@@ -181,6 +183,13 @@ void StartGuardIfWanted(const AutoProfile& profile) {
   if (!StartGuard(guard, &error)) Say(std::string(error) + "; the program runs unguarded");
 }
 
+void KeepInPlaceIfWanted(const EnvironmentOptions& options) {
+  if (options.in_place_one_in == 0) return;
+  const bool keeps =
+      KeepSamplesInPlace != nullptr && KeepSamplesInPlace(options.in_place_one_in, options.seed);
+  if (!keeps) Say("ALLOMON_IN_PLACE: needs malloc over mimalloc 2.0.9; no sample stays in place");
+}
+
 // mlprof runs a program (or the script that the shell runs for it) with this argument to ask for
 // its functions.  A profile of that run would overwrite the file that mlprof reads.
 bool AnswersMlprof(int argc, char** argv) {
@@ -212,6 +221,7 @@ void StartFromEnvironment(int argc, char** argv) {
     auto_profile = profile;
     SayWhatIsReplacedIfAsked(profile->options);
     ShowInterpretersIfWanted(profile->options, ObjectSamplingFor(profile->options));
+    KeepInPlaceIfWanted(profile->options);
     StartProfile(profile);
     SayThatRecordingsHaveNoMappings(profile->options);
     StartRecordingIfWanted(profile->options);

@@ -51,18 +51,24 @@ bool ParseDumpSignal(const std::string& text, int* signal) {
   return *signal != 0;
 }
 
-// Accepts 1/N with N from 1 to a million, optionally followed by :report; or "no".
+// Accepts 1/N with N from 1 to a million; or "no", which is 0.
+bool ParseShare(std::string_view text, uint32_t* one_in) {
+  *one_in = 0;
+  if (text == "no") return true;
+  uint64_t number = 0;
+  if (text.substr(0, 2) != "1/" || !ParseSeed(std::string(text.substr(2)), &number)) return false;
+  *one_in = static_cast<uint32_t>(number);
+  return number >= 1 && number <= 1'000'000;
+}
+
+// Accepts what ParseShare() does; 1/N may be followed by :report.
 bool ParseGuard(std::string_view text, EnvironmentOptions* options) {
   constexpr std::string_view kReport = ":report";
-  options->guard_one_in = 0;
-  if (text == "no") return true;
   options->guard_goes_on =
       text.size() > kReport.size() && text.substr(text.size() - kReport.size()) == kReport;
   if (options->guard_goes_on) text.remove_suffix(kReport.size());
-  uint64_t one_in = 0;
-  if (text.substr(0, 2) != "1/" || !ParseSeed(std::string(text.substr(2)), &one_in)) return false;
-  options->guard_one_in = static_cast<uint32_t>(one_in);
-  return one_in >= 1 && one_in <= 1'000'000;
+  return ParseShare(text, &options->guard_one_in) &&
+         (options->guard_one_in != 0 || !options->guard_goes_on);
 }
 
 // Accepts bytes, with an optional suffix k, m or g for powers of 1,024.
@@ -235,6 +241,11 @@ constexpr Setting kSettings[] = {
     {"ALLOMON_GUARD",
      [](const std::string& value, Options* options) { return ParseGuard(value, options); },
      "1/N (one of N sampled blocks), 1/N:report, or no"},
+    {"ALLOMON_IN_PLACE",
+     [](const std::string& value, Options* options) {
+       return ParseShare(value, &options->in_place_one_in);
+     },
+     "1/N (one of N followed samples), or no"},
 };
 
 const Setting* FindSetting(std::string_view name) {

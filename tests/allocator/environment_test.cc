@@ -84,7 +84,20 @@ TEST(EnvironmentTest, GuardIsOneInSoMany) {
   for (const char* variable :
        {"ALLOMON_GUARD=", "ALLOMON_GUARD=1", "ALLOMON_GUARD=1/", "ALLOMON_GUARD=1/0",
         "ALLOMON_GUARD=1/1000001", "ALLOMON_GUARD=2/3", "ALLOMON_GUARD=1/4294967297",
-        "ALLOMON_GUARD=:report", "ALLOMON_GUARD=1/10:reports"}) {
+        "ALLOMON_GUARD=:report", "ALLOMON_GUARD=1/10:reports", "ALLOMON_GUARD=no:report"}) {
+    EXPECT_FALSE(Read({variable}).ok) << variable;
+  }
+}
+
+TEST(EnvironmentTest, InPlaceIsOneInSoMany) {
+  EXPECT_EQ(Read({}).options.in_place_one_in, 0u);
+  EXPECT_EQ(Read({"ALLOMON_IN_PLACE=no"}).options.in_place_one_in, 0u);
+  EXPECT_EQ(Read({"ALLOMON_IN_PLACE=1/16"}).options.in_place_one_in, 16u);
+  EXPECT_EQ(Read({"ALLOMON_IN_PLACE=1/1000000"}).options.in_place_one_in, 1000000u);
+  for (const char* variable :
+       {"ALLOMON_IN_PLACE=", "ALLOMON_IN_PLACE=16", "ALLOMON_IN_PLACE=1/0", "ALLOMON_IN_PLACE=1/",
+        "ALLOMON_IN_PLACE=1/1000001", "ALLOMON_IN_PLACE=2/3", "ALLOMON_IN_PLACE=1/4294967297",
+        "ALLOMON_IN_PLACE=1/16:report"}) {
     EXPECT_FALSE(Read({variable}).ok) << variable;
   }
 }

@@ -120,8 +120,9 @@ class HostTest(RunCase):
         self.assertEqual(done.stdout, plain.stdout)
 
     def test_environment_is_ours_besides_the_users(self):
-        done = self.run_it("-q", "--exact", "--seed=5", "--guard=9", "env", LD_PRELOAD=FAKE,
-                           ALLOMON_SUMMARY="1", ALLOMON_RECORD_LIMIT="1m", ALLOMON_RATE="0.5")
+        done = self.run_it("-q", "--exact", "--seed=5", "--guard=9", "--in-place=1/16", "env",
+                           LD_PRELOAD=FAKE, ALLOMON_SUMMARY="1", ALLOMON_RECORD_LIMIT="1m",
+                           ALLOMON_RATE="0.5")
         variables = dict(line.split("=", 1) for line in done.stdout.splitlines())
         self.assertEqual(variables["LD_PRELOAD"].split(":"), [os.path.realpath(FAKE), FAKE])
         self.assertRegex(variables["ALLOMON_RECORD"], r"^/proc/\d+/fd/\d+$")
@@ -130,7 +131,7 @@ class HostTest(RunCase):
         self.assertRegex(ours.pop("ALLOMON_RECORD_INODE"), r"^\d+:\d+$")
         self.assertEqual(
             ours, {"ALLOMON_RATE": "1", "ALLOMON_SEED": "5", "ALLOMON_GUARD": "1/9",
-                   "ALLOMON_SUMMARY": "1"}
+                   "ALLOMON_IN_PLACE": "1/16", "ALLOMON_SUMMARY": "1"}
         )
 
     def test_the_memory_file_is_named_with_its_inode(self):

@@ -48,6 +48,9 @@ Variables ChildVariables(const Options& options, const std::string& library,
   if (options.guard_one_in > 0) {
     variables.push_back({"ALLOMON_GUARD", "1/" + std::to_string(options.guard_one_in)});
   }
+  if (options.in_place_one_in > 0) {
+    variables.push_back({"ALLOMON_IN_PLACE", "1/" + std::to_string(options.in_place_one_in)});
+  }
   AddServiceVariables(&variables);
   return variables;
 }

@@ -11,7 +11,7 @@ using options::Bad;
 using options::BadValue;
 using options::ParseNumber;
 
-constexpr uint64_t kMostGuardGap = 1'000'000;
+constexpr uint64_t kMostGap = 1'000'000;
 
 absl::Status SetSeed(const std::string& value, Options* options) {
   uint64_t seed = 0;
@@ -22,10 +22,20 @@ absl::Status SetSeed(const std::string& value, Options* options) {
 
 absl::Status SetGuard(const std::string& value, Options* options) {
   uint64_t one_in = 0;
-  if (!ParseNumber(value, &one_in) || one_in < 1 || one_in > kMostGuardGap) {
+  if (!ParseNumber(value, &one_in) || one_in < 1 || one_in > kMostGap) {
     return BadValue("--guard", value, "a number from 1 to 1000000: one of so many samples");
   }
   options->guard_one_in = static_cast<uint32_t>(one_in);
+  return absl::OkStatus();
+}
+
+absl::Status SetInPlace(const std::string& value, Options* options) {
+  uint64_t one_in = 0;
+  if (value.substr(0, 2) != "1/" || !ParseNumber(value.substr(2), &one_in) || one_in < 1 ||
+      one_in > kMostGap) {
+    return BadValue("--in-place", value, "1/N with N from 1 to 1000000: one of so many samples");
+  }
+  options->in_place_one_in = static_cast<uint32_t>(one_in);
   return absl::OkStatus();
 }
 
@@ -95,6 +105,8 @@ const options::Command<Options>& RunCommand() {
                 {"--no-children", "only the process that PROGRAM begins in", &Options::no_children},
                 {"--guard", "N", "", "finds overflows and uses after free in one of N samples",
                  SetGuard},
+                {"--in-place", "1/N", "", "leaves one of N samples on the page of its neighbours",
+                 SetInPlace},
                 {"--limit", "BYTES", "256m", "memory for the recording.", SetLimit},
                 {"--seed", "N", "", "draws the same samples again", SetSeed},
                 {"-q, --quiet", "neither progress nor totals; errors are said", &Options::quiet}}}},

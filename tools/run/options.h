@@ -17,7 +17,8 @@ namespace allomon::run {
 struct Options : options::Common {
   options::GivenRate rate;  // unset: that of ALLOMON_RATE
   std::optional<std::string> seed;
-  uint32_t guard_one_in = 0;  // 0: as ALLOMON_GUARD says
+  uint32_t guard_one_in = 0;     // 0: as ALLOMON_GUARD says
+  uint32_t in_place_one_in = 0;  // 0: as ALLOMON_IN_PLACE says
   bool no_children = false;
   bool keeps_malloc = false;  // the program's own, for what is not sampled
   bool quiet = false;         // no progress, no closing lines but errors

@@ -47,6 +47,9 @@ inline constexpr KnownVariable kVariables[] = {
     {"ALLOMON_HEAP", VariableReader::kHeap},
     // Default: `100`.  For `ALLOMON_PROFILE=time`: looks per second of processor time.
     {"ALLOMON_HZ", VariableReader::kPreload},
+    // Default: `no`.  `1/N` keeps one of N followed samples, on average, on the page where it
+    // would lie without sampling.  Frees of the page's other blocks then cost more.
+    {"ALLOMON_IN_PLACE", VariableReader::kPreload},
     // Default: found beside the command.  The path of the `liballomon.so` that `allomon run`
     // preloads.
     {"ALLOMON_LIBRARY", VariableReader::kCommand},

@@ -8,6 +8,7 @@
 #define ALLOMON_ALLOCATOR_BACKENDS_MIMALLOC_ALLOMON_BACKEND_H_
 
 #include <cstddef>
+#include <cstdint>
 
 #include "allocator/backends/heap_usage.h"
 #include "mapped_block.h"
@@ -23,6 +24,25 @@ inline constexpr const char* kName = "mimalloc";
 void* AllocateMapped(size_t alignment_bytes, size_t size_bytes);
 void* ReallocateHigh(void* block, size_t size_bytes);
 void FreeHigh(void* block);
+// Frees a block off the fast path: of another thread, or of a page that is full or flagged.
+void FreeRare(void* block);
+
+// In-place samples: ordinary blocks whose death is reported.  The page of such a block carries
+// has_aligned, which leads each free of the page to FreeRare().
+#define ALLOMON_BACKEND_FOLLOWS_IN_PLACE 1
+struct InPlaceListener {
+  void (*ended)(uint32_t handle);  // called once, before the block's memory is free
+  void (*freed_twice)();           // the second free was ignored
+};
+// Sets the listener, which must live for ever, before blocks are entered.  Returns false if this
+// version of mimalloc has no such pages.
+bool ListenInPlace(const InPlaceListener* listener);
+// Begins to follow a block that the calling thread has just allocated.  Returns false if it cannot
+// be followed: the table has no room, or the block shares no page with others.
+bool EnterInPlace(const void* block);
+// Sets the handle of a block that was entered; 0 ends the following, without a call of `ended`.
+void FollowInPlace(const void* block, uint32_t handle);
+bool IsFollowedInPlace(const void* block);
 // calloc for sizes above mimalloc's small blocks.
 void* CallocLarge(size_t size_bytes);
 

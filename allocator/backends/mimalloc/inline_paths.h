@@ -68,7 +68,7 @@ inline void Free(void* block) {
   mi_page_t* page = PageOf(block);
   // mi_free() ends in the same slow paths.  A direct call would be slower: its arguments would have
   // to be copied into registers on the common path, too.
-  if (__builtin_expect(!IsPlainAndOwn(page, block), 0)) return mi_free(block);
+  if (__builtin_expect(!IsPlainAndOwn(page, block), 0)) return FreeRare(block);
   mi_block_t* freed = static_cast<mi_block_t*>(block);
   freed->next = reinterpret_cast<mi_encoded_t>(page->local_free);
   page->local_free = freed;
@@ -99,7 +99,9 @@ __attribute__((noinline)) inline void* ReallocMoving(void* block, size_t block_b
 
 // Reallocates blocks of which mimalloc knows more than their page says.
 __attribute__((noinline)) inline void* ReallocSpecial(void* block, size_t size_bytes) {
-  if (size_bytes <= kLargestUnmappedBytes) return mi_realloc(block, size_bytes);
+  if (size_bytes <= kLargestUnmappedBytes && !IsFollowedInPlace(block)) {
+    return mi_realloc(block, size_bytes);
+  }
   return ReallocMoving(block, mi_usable_size(block), size_bytes);
 }
 

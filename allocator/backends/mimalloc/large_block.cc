@@ -45,7 +45,7 @@ void* AllocateMapped(size_t alignment_bytes, size_t size_bytes) {
 }
 
 void FreeHigh(void* block) {
-  if (!UnmapBlock(block)) mi_free(block);
+  if (!UnmapBlock(block)) FreeRare(block);
 }
 
 void* ReallocateHigh(void* block, size_t size_bytes) {

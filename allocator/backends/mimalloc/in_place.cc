@@ -1,0 +1,187 @@
+// In-place samples: a table from ordinary blocks to their handles.
+//
+// A block is in the table from its birth to its free, so its page has a live block throughout, and
+// mimalloc clears has_aligned only when a page has none (_mi_page_retire, and the page's end).
+//
+// The cell of a freed block remains as a tombstone until another block takes it.  A free of that
+// address is the second one if the block is still in one of its page's free lists.
+//
+// Thread safe, without a lock.  A cell belongs to the block in it: another thread frees the block
+// only after it was handed over.
+#include <atomic>
+
+#include "allomon_backend.h"
+
+namespace allomon::backend {
+namespace {
+
+constexpr uintptr_t kEmpty = 0;
+// Addresses of blocks are multiples of 8.
+constexpr uintptr_t kTombstone = 1;
+
+struct Cell {
+  std::atomic<uintptr_t> block;
+  std::atomic<uint32_t> handle;  // 0: the alloc callbacks are running
+};
+
+constexpr size_t kCellsPerBucket = 8;
+constexpr int kBucketBits = 12;
+
+// Touched only if blocks are followed in place.
+Cell g_cells[size_t{1} << kBucketBits][kCellsPerBucket];
+std::atomic<const InPlaceListener*> g_listener{nullptr};
+
+Cell (&BucketOf(uintptr_t address))[kCellsPerBucket] {
+  return g_cells[(address >> 3) * 0x9E3779B97F4A7C15 >> (64 - kBucketBits)];
+}
+
+Cell* Find(uintptr_t address, uintptr_t content) {
+  for (Cell& cell : BucketOf(address)) {
+    if (cell.block.load(std::memory_order_relaxed) == content) return &cell;
+  }
+  return nullptr;
+}
+Cell* Find(const void* block) {
+  const uintptr_t address = reinterpret_cast<uintptr_t>(block);
+  return Find(address, address);
+}
+Cell* FindTombstone(const void* block) {
+  const uintptr_t address = reinterpret_cast<uintptr_t>(block);
+  return Find(address, address | kTombstone);
+}
+
+Cell* Enter(const void* block) {
+  const uintptr_t address = reinterpret_cast<uintptr_t>(block);
+  for (Cell& cell : BucketOf(address)) {
+    uintptr_t content = cell.block.load(std::memory_order_relaxed);
+    const bool is_taken = content != kEmpty && (content & kTombstone) == 0;
+    if (is_taken) continue;
+    if (cell.block.compare_exchange_strong(content, address, std::memory_order_relaxed)) {
+      return &cell;
+    }
+  }
+  return nullptr;
+}
+
+// The handle is read before: the cell may be another block's as soon as it is a tombstone.
+bool Leave(Cell* cell, const void* block, uint32_t* handle) {
+  uintptr_t address = reinterpret_cast<uintptr_t>(block);
+  *handle = cell->handle.load(std::memory_order_relaxed);
+  return cell->block.compare_exchange_strong(address, address | kTombstone,
+                                             std::memory_order_relaxed);
+}
+
+#if ALLOMON_MIMALLOC_IS_INLINED && MI_MALLOC_VERSION == 209
+constexpr bool kPagesHaveFlags = true;
+
+bool IsOwn(const void* block) {
+  return _mi_ptr_segment(block)->thread_id.load(std::memory_order_relaxed) == _mi_thread_id();
+}
+
+// Only the owner of a page writes its flags.  A block with a mapping or a segment of its own shares
+// its page with no other.
+bool CanBeFlagged(const void* block) {
+  return !MayBeMapped(block) && IsOwn(block) && BlockBytes(PageOf(block)) < MI_HUGE_BLOCK_SIZE;
+}
+void FlagPage(const void* block) { mi_page_set_has_aligned(PageOf(block), true); }
+bool IsFlagged(const void* block) { return PageOf(block)->flags.x.has_aligned != 0; }
+
+// The blocks of all pages of a heap that other threads have freed first.
+const mi_block_t* DelayedOf(const mi_page_t* page) {
+  const mi_heap_t* const heap = mi_page_heap(page);
+  return heap == nullptr ? nullptr : heap->thread_delayed_free.load(std::memory_order_acquire);
+}
+
+bool IsInList(const mi_block_t* list, const mi_block_t* block, size_t most) {
+  for (; list != nullptr && most > 0; --most) {
+    if (list == block) return true;
+    list = reinterpret_cast<const mi_block_t*>(list->next);
+  }
+  return false;
+}
+
+// The list of a heap has at most one block of each page until the owner takes it.
+constexpr size_t kMostDelayed = 4096;
+
+// Whether the block is in a free list of its page, as far as this thread may read them: other
+// threads only push, and only the owner takes.  Cost: up to a look at each free block of the page.
+bool IsFree(const void* block) {
+  if (!IsOwn(block)) return false;
+  const mi_page_t* const page = PageOf(block);
+  const mi_block_t* const start = _mi_page_ptr_unalign(_mi_ptr_segment(block), page, block);
+  return IsInList(page->local_free, start, page->capacity) ||
+         IsInList(page->free, start, page->capacity) ||
+         IsInList(mi_page_thread_free(page), start, page->capacity) ||
+         IsInList(DelayedOf(page), start, kMostDelayed);
+}
+#else
+constexpr bool kPagesHaveFlags = false;
+bool CanBeFlagged(const void* /*block*/) { return false; }
+void FlagPage(const void* /*block*/) {}
+bool IsFlagged(const void* /*block*/) { return false; }
+bool IsFree(const void* /*block*/) { return false; }
+#endif
+
+// Returns whether this is the second free of a block.
+__attribute__((noinline)) bool IsFreedTwice(const void* block) {
+  Cell* const tombstone = FindTombstone(block);
+  if (tombstone == nullptr) return false;
+  if (IsFree(block)) return true;
+  // The address was handed out again, or nobody can tell; it is looked at once.
+  uintptr_t content = reinterpret_cast<uintptr_t>(block) | kTombstone;
+  tombstone->block.compare_exchange_strong(content, kEmpty, std::memory_order_relaxed);
+  return false;
+}
+
+// Frees a block of a flagged page.
+__attribute__((noinline)) void FreeFlagged(void* block, const InPlaceListener* listener) {
+  Cell* const cell = Find(block);
+  uint32_t handle = 0;
+  if (cell == nullptr ? IsFreedTwice(block) : !Leave(cell, block, &handle)) {
+    return listener->freed_twice();
+  }
+  // A callback may end its thread.
+  const struct FreedAtEnd {
+    ~FreedAtEnd() { mi_free(block); }
+    void* block;
+  } freed = {block};
+  if (handle != 0) listener->ended(handle);
+}
+
+}  // namespace
+
+bool ListenInPlace(const InPlaceListener* listener) {
+  g_listener.store(listener, std::memory_order_release);
+  return kPagesHaveFlags;
+}
+
+bool EnterInPlace(const void* block) {
+  if (!CanBeFlagged(block)) return false;
+  Cell* const cell = Enter(block);
+  if (cell == nullptr) return false;
+  cell->handle.store(0, std::memory_order_relaxed);
+  FlagPage(block);
+  return true;
+}
+
+void FollowInPlace(const void* block, uint32_t handle) {
+  Cell* const cell = Find(block);
+  if (handle != 0) return cell->handle.store(handle, std::memory_order_relaxed);
+  cell->block.store(kEmpty, std::memory_order_relaxed);
+}
+
+bool IsFollowedInPlace(const void* block) {
+  if (g_listener.load(std::memory_order_acquire) == nullptr || block == nullptr) return false;
+  return IsFlagged(block) && Find(block) != nullptr;
+}
+
+// Costs three instructions as long as nothing was ever followed in place.
+void FreeRare(void* block) {
+  const InPlaceListener* const listener = g_listener.load(std::memory_order_acquire);
+  if (__builtin_expect(listener != nullptr, 0) && block != nullptr && IsFlagged(block)) {
+    return FreeFlagged(block, listener);
+  }
+  mi_free(block);
+}
+
+}  // namespace allomon::backend
