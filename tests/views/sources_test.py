@@ -2,9 +2,11 @@
 """--by=source tells where memory comes from: of a program with memory of known sources, and of the
 examples of memory that its owner reports."""
 
+import base64
 import gzip
 import json
 import os
+import re
 import sys
 import unittest
 
@@ -91,7 +93,8 @@ class Sources(Case):
             self.assertIn(b"memory source=custom", file.read())
         page = self.run_plain([ALLOMON, "flame", "--by=source", "-o", "x.html", "x.rec"])
         self.assertEqual((page.returncode, page.stderr), (0, ""))
-        self.assertIn("memory source=mmap", self.read("x.html"))
+        data = re.search(r'id="data"[^>]*>([^<]+)<', self.read("x.html"))[1]
+        self.assertIn(b"memory source=mmap", gzip.decompress(base64.b64decode(data)))
 
     def test_difference_by_source(self):
         self.record_all("0")
@@ -101,8 +104,8 @@ class Sources(Case):
             [ALLOMON, "diff", "--by=source", "--format=json", "before.rec", "x.rec"]
         )
         self.assertEqual((done.returncode, done.stderr), (0, ""))
-        rows = {row["function"]: row for row in json.loads(done.stdout)["changes"]}
-        self.assertEqual(rows["memory source=mmap"]["verdict"], "new")
+        rows = {row["function"]: row for row in json.loads(done.stdout)["functions"]}
+        self.assertEqual(rows["memory source=mmap"]["outcome"], "new")
 
     def test_memory_of_a_gpu(self):
         self.record(
