@@ -77,7 +77,7 @@ HeapProfile MadeOf(const std::vector<AgeCell>& ages) {
 TEST(BornTest, OnlyLiveBlocksOfThatTimeAreKept) {
   HeapProfile profile = MadeOf(
       {CellOf(30 * kSecond, 1, 100), CellOf(300 * kSecond, 2, 200), CellOf(900 * kSecond, 4, 400)});
-  profile.timeline = {{600, 1 << 20, 0, 0}, {3600, 3 << 20, 0, 0}};
+  profile.timeline = {{3600, 3 << 20, 0, 0}};
   EXPECT_EQ(KeepBorn(*ParseBorn("10m..2m"), &profile), "");
   ASSERT_EQ(profile.samples.size(), 1u);
   EXPECT_EQ(profile.samples[0][Metric::kLive].bytes, 200);
@@ -87,7 +87,14 @@ TEST(BornTest, OnlyLiveBlocksOfThatTimeAreKept) {
   EXPECT_FALSE(Has(profile, Metric::kAllocated));
   EXPECT_EQ(profile.notes.back(),
             "only what is live of blocks born from 10 m before the end until 2 m before the end; "
-            "327.7 KiB were allocated in that time");
+            "0 B to 3.0 MiB were allocated in that time");
+}
+
+TEST(BornTest, AllocationIsBoundedByThePointsAround) {
+  HeapProfile profile = MadeOf({CellOf(300 * kSecond, 2, 200)});
+  profile.timeline = {{2990, 100, 0, 0}, {3010, 150, 0, 0}, {3470, 700, 0, 0}, {3490, 720, 0, 0}};
+  EXPECT_EQ(KeepBorn(*ParseBorn("10m..2m"), &profile), "");
+  EXPECT_THAT(profile.notes.back(), HasSubstr("550 B to 620 B were allocated"));
 }
 
 // A class that is in the time in part is kept, and the note says which time that makes.

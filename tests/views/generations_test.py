@@ -64,6 +64,13 @@ class Generations(Case):
         self.assertEqual((rows[0]["function"], rows[0]["verdict"]), ("LeakOne", "grows"), rows)
         self.assertNotIn("grows", [row["verdict"] for row in rows[1:]], rows)
 
+    def test_views_of_all_ages_refuse_a_part_of_them(self):
+        for view in ("--leaks", "--timeline"):
+            report = [runfile("//tools/allomon:allomon"), "report", view, "--born=1s..", "x.rec"]
+            refused = self.run_plain(report)
+            self.assertEqual((refused.returncode, refused.stdout), (2, ""))
+            self.assertIn("of all ages\n", refused.stderr)
+
     def test_what_lives_of_each_burst(self):
         leaked = self.record(BURSTS)
         # What `allomon run` writes has ages by the same classes.

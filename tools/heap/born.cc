@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
+#include <iterator>
+#include <utility>
 
 #include "absl/strings/charconv.h"
 
@@ -70,6 +72,17 @@ void KeepOfSample(const Born& born, Born* kept, Sample* sample) {
   }
 }
 
+// Returns the least and the most that may have been allocated until then: the points say nothing of
+// the time between them.
+std::pair<double, double> BoundsUntil(const std::vector<TimelinePoint>& timeline, double seconds) {
+  const auto after = std::lower_bound(
+      timeline.begin(), timeline.end(), seconds,
+      [](const TimelinePoint& point, double time) { return point.seconds < time; });
+  const double least = after == timeline.begin() ? 0 : std::prev(after)->allocated_bytes;
+  if (after == timeline.end()) return {least, least};
+  return {after->seconds == seconds ? after->allocated_bytes : least, after->allocated_bytes};
+}
+
 std::string NoteOf(const Born& born, const HeapProfile& profile) {
   const double end = profile.duration_seconds;
   const bool from_start = born.oldest_seconds == kForEver || (end > 0 && born.oldest_seconds > end);
@@ -78,10 +91,14 @@ std::string NoteOf(const Born& born, const HeapProfile& profile) {
   note += born.youngest_seconds > 0 ? " until " + TextOf(born.youngest_seconds) + " before the end"
                                     : " until the end";
   if (profile.timeline.empty() || end <= 0) return note;
-  const double until = AllocatedUntil(profile.timeline, end - born.youngest_seconds);
-  const double before =
-      from_start ? 0 : AllocatedUntil(profile.timeline, end - born.oldest_seconds);
-  return note + "; " + SizeText(until - before) + " were allocated in that time";
+  const auto [least_until, most_until] = BoundsUntil(profile.timeline, end - born.youngest_seconds);
+  const auto [least_before, most_before] =
+      from_start ? std::pair<double, double>()
+                 : BoundsUntil(profile.timeline, end - born.oldest_seconds);
+  const std::string least = SizeText(std::max(0.0, least_until - most_before));
+  const std::string most = SizeText(most_until - least_before);
+  return note + "; " + (least == most ? most : least + " to " + most) +
+         " were allocated in that time";
 }
 
 }  // namespace

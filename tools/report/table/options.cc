@@ -289,7 +289,10 @@ const options::Command<Options>& TableOf(Command command) {
 }
 
 absl::StatusOr<Options> ParseOptions(const std::vector<std::string>& args, Command command) {
-  return TableOf(command).Parse(args);
+  auto parsed = TableOf(command).Parse(args);
+  if (!parsed.ok() || parsed->born.is_all() || !parsed->view.has_value()) return parsed;
+  if (*parsed->view != View::kLeaks && *parsed->view != View::kTimeline) return parsed;
+  return Bad("--born: --leaks and --timeline are of blocks of all ages");
 }
 
 absl::Status CheckInputs(const Options& options, unsigned kind, const std::string& file) {
