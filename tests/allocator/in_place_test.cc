@@ -1,5 +1,4 @@
-// Followed blocks that stay on their ordinary pages.  With each sanitizer the backend is mimalloc,
-// too: only mimalloc follows blocks in place.
+// Followed blocks that stay on their ordinary pages.
 #include "allocator/in_place.h"
 
 #include <pthread.h>
