@@ -111,6 +111,20 @@ class RealLibraryTest(unittest.TestCase):
         }
         self.assertEqual(recorded, {"alloc": total, "peak": peak, "inuse": live}, err)
 
+    def test_samples_that_stay_in_place_have_the_same_totals(self):
+        done = self.run_it("--in-place=1/1", KNOWN)
+        self.assertEqual(done.returncode, 3, done.err)
+        self.assert_recorded(TOTAL, PEAK, LIVE, done.err)
+        program = (
+            "import ctypes; malloc = ctypes.CDLL(None).malloc; malloc.restype = ctypes.c_void_p; "
+            "print(malloc(1000) >> 46)"
+        )
+        # Python's objects would be more than the table has room for.
+        python = ["env", "ALLOMON_PYTHON=0", sys.executable, "-c", program]
+        for share, bit in (["--in-place=1/1"], "0\n"), ([], "1\n"):
+            done = self.run_it("-q", *share, *python)
+            self.assertEqual(done.out, bit, done.err)
+
     def test_exact_profile_is_the_truth(self):
         done = self.run_it(KNOWN)
         self.assertEqual((done.returncode, done.out), (3, ""))
