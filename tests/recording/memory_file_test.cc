@@ -7,6 +7,8 @@
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
 
 #include <cstddef>
 #include <cstring>
@@ -99,6 +101,33 @@ TEST(MemoryFileTest, ChildrenTakeSegmentsOfTheSameFile) {
     }
   }
   SamplingFree(block);
+  EXPECT_TRUE(Recording::Stop(id).ok());
+}
+
+uint64_t Now() {
+  timespec now = {};
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return static_cast<uint64_t>(now.tv_sec) * 1'000'000'000 + static_cast<uint64_t>(now.tv_nsec);
+}
+
+// The first sample of a child begins its recording, and is of that time.
+TEST(MemoryFileTest, ChildsTimeCountsFromItsOwnBegin) {
+  const MemoryFile file;
+  const RecordingId id = file.Start();
+  SamplingFree(SamplingMalloc(1000));
+  usleep(300'000);
+  const uint64_t before = Now();
+  const pid_t child = fork();
+  if (child == 0) {
+    SamplingFree(SamplingMalloc(200));
+    _exit(0);
+  }
+  ASSERT_EQ(waitpid(child, nullptr, 0), child);
+  const uint64_t lifetime_nanos = Now() - before;
+  const recording::Recording read = file.Read();
+  ASSERT_EQ(read.processes.size(), 2u);
+  EXPECT_EQ(read.processes[1].record.allocated.bytes, 200u);
+  EXPECT_LE(read.processes[1].record.last_nanos, lifetime_nanos);
   EXPECT_TRUE(Recording::Stop(id).ok());
 }
 

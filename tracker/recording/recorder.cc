@@ -197,7 +197,8 @@ void Recorder::DeallocMajor(ValueRoom* room) { EndBlock(EventKind::kFreed, room)
 
 void Recorder::Dropped(uint64_t size_bytes) {
   const internal::DefaultFloat our_float;
-  IsReady(Nanos());  // begins the recording of a child of fork
+  uint64_t nanos = Nanos();
+  IsReady(&nanos);  // begins the recording of a child of fork
   DropUnwritten(size_bytes);
 }
 
@@ -215,7 +216,7 @@ bool Recorder::AddBirth(const Allocation& allocation, bool young, ValueRoom* roo
   const internal::BusyMark busy;
   Birth birth;
   birth.sample.nanos = Nanos();
-  if (!IsReady(birth.sample.nanos)) {
+  if (!IsReady(&birth.sample.nanos)) {
     DropUnwritten(allocation.size_bytes);
     return false;
   }
@@ -329,7 +330,7 @@ void Recorder::EndBlock(EventKind kind, ValueRoom* room) {
   const internal::BusyMark busy;
   Death death;
   death.nanos = Nanos();
-  if (!IsReady(death.nanos) || name.serial != serial_) return;
+  if (!IsReady(&death.nanos) || name.serial != serial_) return;
   ThreadSlot& slot = thread_slots[place_];
   const bool has_slot = IsOfThisRecording(slot);
   death.kind = kind;
@@ -349,10 +350,13 @@ void Recorder::EndBlock(EventKind kind, ValueRoom* room) {
 
 uint64_t Recorder::Nanos() const { return NanosOf(CLOCK_MONOTONIC) - facts_.start_monotonic_nanos; }
 
-bool Recorder::IsReadySlow(uint64_t nanos) {
+bool Recorder::IsReadySlow(uint64_t* nanos) {
   const RecorderHold hold;
-  if (fork_mark_.IsInChild()) BeginAsChild();
-  check_nanos_.store(nanos, std::memory_order_relaxed);
+  if (fork_mark_.IsInChild()) {
+    BeginAsChild();
+    *nanos = Nanos();
+  }
+  check_nanos_.store(*nanos, std::memory_order_relaxed);
   return IsReadyLocked();
 }
 

@@ -97,9 +97,10 @@ class Recorder final : public internal::SessionClient {
   bool IsLookDue(uint64_t nanos);
   bool IsLookDueSlow(uint64_t nanos, uint64_t look_nanos, uint64_t allocated_bytes);
   void EndBlock(EventKind kind, internal::ValueRoom* room);
-  // Whether blocks may be added.
-  bool IsReady(uint64_t nanos) {
-    return __builtin_expect(IsWriting() && !IsCheckDue(nanos), 1) || IsReadySlow(nanos);
+  // Whether blocks may be added.  A child of fork begins its recording here: then *nanos, which
+  // counted from the parent's begin, becomes the time since that.
+  bool IsReady(uint64_t* nanos) {
+    return __builtin_expect(IsWriting() && !IsCheckDue(*nanos), 1) || IsReadySlow(nanos);
   }
   bool IsWriting() const {
     if (__builtin_expect(fork_mark_.IsInChild(), 0)) return false;
@@ -110,7 +111,7 @@ class Recorder final : public internal::SessionClient {
     return file_.is_named() && (file_.IsHarmed() || !file_.IsProtected() ||
                                 nanos - check_nanos_.load(std::memory_order_relaxed) >= kLookNanos);
   }
-  bool IsReadySlow(uint64_t nanos) ALLOMON_EXCLUDES(recorder_lock);
+  bool IsReadySlow(uint64_t* nanos) ALLOMON_EXCLUDES(recorder_lock);
   bool IsReadyLocked() ALLOMON_REQUIRES(recorder_lock);
   bool FollowsLocked(uint64_t serial) ALLOMON_REQUIRES(recorder_lock);
   void BeginAsChild() ALLOMON_REQUIRES(recorder_lock);
