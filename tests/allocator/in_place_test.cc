@@ -3,7 +3,6 @@
 
 #include <pthread.h>
 #include <sys/resource.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <atomic>
@@ -16,6 +15,7 @@
 #include "allocator/allocator.h"
 #include "allocator/range/sampled_range.h"
 #include "gtest/gtest.h"
+#include "tests/support/in_child.h"
 #include "tests/support/statistics.h"
 #include "tracker/tracker.h"
 
@@ -73,18 +73,7 @@ uint64_t PlacedSince(const InPlaceStatistics& before) {
   return ReadInPlaceStatistics().placed - before.placed;
 }
 
-template <typename Body>
-void InChild(Body body) {
-  const pid_t child = fork();
-  ASSERT_GE(child, 0);
-  if (child == 0) {
-    body();
-    _exit(::testing::Test::HasFailure() ? 1 : 0);
-  }
-  int status = 0;
-  ASSERT_EQ(waitpid(child, &status, 0), child);
-  EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0) << "status " << status;
-}
+using testing::InChild;
 
 // checks inv.in_place.once
 TEST_F(InPlaceTest, FreesOfOneThread) {

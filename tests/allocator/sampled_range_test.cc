@@ -3,7 +3,6 @@
 #include "allocator/range/sampled_range.h"
 
 #include <sys/resource.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cinttypes>
@@ -17,6 +16,7 @@
 
 #include "allocator/allocator.h"
 #include "gtest/gtest.h"
+#include "tests/support/in_child.h"
 #include "tests/support/ledger.h"
 #include "tests/support/profile_bytes.h"
 #include "tracker/profile/profile.h"
@@ -33,19 +33,7 @@ using internal::SampledRange;
 using internal::TakeHandle;
 using internal::TheSampledRange;
 
-// Runs `body` in a child; its failed expectations count in this process.
-template <typename Body>
-void InChild(Body body) {
-  const pid_t child = fork();
-  ASSERT_GE(child, 0);
-  if (child == 0) {
-    body();
-    _exit(::testing::Test::HasFailure() ? 1 : 0);
-  }
-  int status = 0;
-  ASSERT_EQ(waitpid(child, &status, 0), child);
-  EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0) << "status " << status;
-}
+using testing::InChild;
 
 TEST(SampledRangeTest, WithoutARangeSamplesAreDroppedAndCounted) {
   InChild([] {

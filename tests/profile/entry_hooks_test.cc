@@ -4,7 +4,6 @@
 #include <pthread.h>
 #include <signal.h>
 #include <sys/resource.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cstdio>
@@ -14,6 +13,7 @@
 #include "allocator/allocator.h"
 #include "gtest/gtest.h"
 #include "tests/profile/hooked.h"
+#include "tests/support/in_child.h"
 #include "tests/support/profile_bytes.h"
 #include "tracker/profile/control/snapshot.h"
 #include "tracker/profile/profile.h"
@@ -25,19 +25,8 @@ namespace {
 using testing::Attributed;
 using testing::CountOf;
 
-// Runs each test in a process of its own: hooks are installed once, while there is one thread.
-template <typename Test>
-void InChild(Test test) {
-  const pid_t child = fork();
-  ASSERT_GE(child, 0);
-  if (child == 0) {
-    test();
-    _exit(::testing::Test::HasFailure() ? 1 : 0);
-  }
-  int status = -1;
-  ASSERT_EQ(waitpid(child, &status, 0), child);
-  EXPECT_EQ(status, 0);
-}
+// Hooks are installed once, while there is one thread: each test has a process of its own.
+using testing::InChild;
 
 ProfileOptions Options(ProfileKind kind, ProfileStyle style = ProfileStyle::kCurrent) {
   ProfileOptions options;

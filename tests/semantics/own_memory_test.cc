@@ -2,7 +2,6 @@
 #include "tracker/base/own_memory.h"
 
 #include <sys/resource.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cstring>
@@ -11,6 +10,7 @@
 #include "allocator/allocator.h"
 #include "allocator/range/handle_word.h"
 #include "gtest/gtest.h"
+#include "tests/support/in_child.h"
 #include "tracker/base/lazy_pages.h"
 #include "tracker/core/entry_table.h"
 #include "tracker/tracker.h"
@@ -27,18 +27,7 @@ struct Keeping {
 };
 
 // Mapped memory is never unmapped, so each test has a process of its own.
-template <typename Body>
-void InChild(Body body) {
-  const pid_t child = fork();
-  ASSERT_GE(child, 0);
-  if (child == 0) {
-    body();
-    _exit(::testing::Test::HasFailure() ? 1 : 0);
-  }
-  int status = -1;
-  ASSERT_EQ(waitpid(child, &status, 0), child);
-  EXPECT_EQ(status, 0);
-}
+using testing::InChild;
 
 std::vector<void*> Allocate(size_t count) {
   std::vector<void*> blocks(count);

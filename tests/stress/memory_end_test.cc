@@ -3,7 +3,6 @@
 #include <malloc.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -14,6 +13,7 @@
 #include <vector>
 
 #include "gtest/gtest.h"
+#include "tests/support/in_child.h"
 #include "tracker/tracker.h"
 
 namespace allomon {
@@ -26,19 +26,13 @@ struct Following {
   void dealloc_major(char) {}
 };
 
-// A limit stays for the rest of a process, so each test runs in a process of its own.
+// A limit stays for the rest of a process, so each test has a process of its own.
 template <typename Body>
 void InChild(Body body) {
-  const pid_t child = fork();
-  ASSERT_GE(child, 0);
-  if (child == 0) {
+  testing::InChild([&body] {
     alarm(60);
     body();
-    _exit(::testing::Test::HasFailure() ? 1 : 0);
-  }
-  int status = -1;
-  ASSERT_EQ(waitpid(child, &status, 0), child);
-  EXPECT_EQ(status, 0);
+  });
 }
 
 size_t AddressSpaceBytes() {
