@@ -1,13 +1,13 @@
 #include "tools/run/resident.h"
 
+#include <limits.h>
+#include <unistd.h>
+
 #include <algorithm>
 #include <chrono>
 #include <cstdlib>
 #include <fstream>
 #include <iterator>
-#include <set>
-
-#include "tracker/formats/recording.h"
 
 namespace allomon::run {
 namespace {
@@ -27,6 +27,14 @@ std::string StatusOf(uint32_t pid) {
   return {std::istreambuf_iterator<char>(file), {}};
 }
 
+// Empty if it cannot be read.
+std::string ExecutableOf(uint32_t pid) {
+  char path[PATH_MAX];
+  const std::string link = "/proc/" + std::to_string(pid) + "/exe";
+  const ssize_t length = readlink(link.c_str(), path, sizeof(path));
+  return length > 0 ? std::string(path, static_cast<size_t>(length)) : "";
+}
+
 double UnixSeconds() {
   const auto now = std::chrono::system_clock::now().time_since_epoch();
   return std::chrono::duration<double>(now).count();
@@ -38,21 +46,33 @@ void ResidentMemories::Look() {
   std::vector<recording::ProcessTotals> processes;
   std::string error;
   if (!recording::ReadTotals(memory_.Bytes(), &processes, &error)) return;
-  std::set<uint32_t> seen;
-  for (auto each = processes.rbegin(); each != processes.rend(); ++each) {
-    const recording::ProcessTotals& process = *each;
-    // The program that began last under this number is the one that runs.
-    if (!seen.insert(process.pid).second) continue;
+  std::map<std::pair<uint32_t, std::string>, int> count_of;
+  for (const recording::ProcessTotals& process : processes) {
+    ++count_of[{process.pid, process.program}];
+  }
+  for (const recording::ProcessTotals& process : processes) {
     const auto start = static_cast<int64_t>(process.start_realtime_nanos);
-    const auto [place, is_new] = of_process_.try_emplace({process.pid, start});
-    Known& known = place->second;
-    if (is_new) known.is_ours = memory_.IsMappedBy(static_cast<pid_t>(process.pid));
+    Known& known = of_process_[{process.pid, start}];
+    if (count_of[{process.pid, process.program}] > 1) {
+      known.memory = {};
+      continue;
+    }
     heap::ProcessMemory memory;
-    if (!known.is_ours || !ParseResident(StatusOf(process.pid), &memory)) continue;
+    if (!IsOurs(process, &known) || !ParseResident(StatusOf(process.pid), &memory)) continue;
     memory.live_bytes = process.live.bytes;
     memory.seconds = std::max(0.0, UnixSeconds() - static_cast<double>(start) / kNanos);
     known.memory = memory;
   }
+}
+
+// A number leads to one program at a time: one that executes another has had it before, and one in
+// a pid namespace has a number of its own there.
+bool ResidentMemories::IsOurs(const recording::ProcessTotals& process, Known* known) const {
+  if (ExecutableOf(process.pid) != process.program) return false;
+  if (!known->is_ours.has_value()) {
+    known->is_ours = memory_.IsMappedBy(static_cast<pid_t>(process.pid));
+  }
+  return *known->is_ours;
 }
 
 void ResidentMemories::AddTo(std::vector<heap::HeapProfile>* profiles) const {

@@ -7,12 +7,14 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "tools/heap/heap_profile.h"
 #include "tools/run/memory_file.h"
+#include "tracker/formats/recording.h"
 
 namespace allomon::run {
 
@@ -21,8 +23,9 @@ class ResidentMemories {
  public:
   explicit ResidentMemories(const MemoryFile& memory) : memory_(memory) {}
 
-  // Reads the figures of each process.  Cost: some 30 us for each, and once for each the lines of
-  // its maps.
+  // Reads the figures of each process.  Two recorded processes may have one number, in different
+  // pid namespaces: if they run the same program, neither has figures.  Cost: some 30 us for each,
+  // and once for each the lines of its maps.
   void Look();
 
   // Gives each profile of one process the figures that were read last.
@@ -30,9 +33,11 @@ class ResidentMemories {
 
  private:
   struct Known {
-    bool is_ours = false;  // it has mapped the file: the number is not another process's
+    std::optional<bool> is_ours;  // whether the process of that number has mapped the file
     heap::ProcessMemory memory;
   };
+
+  bool IsOurs(const recording::ProcessTotals& process, Known* known) const;
 
   const MemoryFile& memory_;
   // By pid and start: a process that executes another program begins anew under its number.
