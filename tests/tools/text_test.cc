@@ -3,8 +3,11 @@
 
 #include <cmath>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "tools/symbols/demangle.h"
+#include "tools/text/amounts.h"
 #include "tools/text/numbers.h"
 #include "tools/text/regexp.h"
 
@@ -229,6 +232,21 @@ TEST(NumbersTest, RealBeyondTheReals) {
   EXPECT_TRUE(std::isnan(value));
   ASSERT_TRUE(ScanReal("1e99999999999999999999", &value));
   EXPECT_TRUE(std::isinf(value));
+}
+
+TEST(SecondsText, RoundsToTheNextUnit) {
+  for (const auto& [seconds, text] :
+       std::vector<std::pair<double, std::string>>{{0, "0 s"},
+                                                   {2e-8, "20 ns"},
+                                                   {0.25, "250 ms"},
+                                                   {59.94, "59.9 s"},
+                                                   {59.97, "1 min 0 s"},
+                                                   {119.6, "2 min 0 s"},
+                                                   {3599.4, "59 min 59 s"},
+                                                   {3599.7, "1 h 0 min"},
+                                                   {7500, "2 h 5 min"}}) {
+    EXPECT_EQ(report::SecondsText(seconds), text) << seconds;
+  }
 }
 
 TEST(Demangled, OldAndNewRust) {

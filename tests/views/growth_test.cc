@@ -10,7 +10,6 @@
 #include <utility>
 #include <vector>
 
-#include "tools/heap/born.h"
 #include "tools/report/views/leaks_view.h"
 
 namespace allomon::views {
@@ -83,7 +82,7 @@ class Simulated {
     const Generations run = Run();
     const auto until = [&](int log2) {
       const double seconds = std::max(0.0, seconds_ - std::exp2(log2) / kNanos);
-      return heap::AllocatedUntil(timeline_, seconds) / kLoad;
+      return AllocatedUntil(timeline_, seconds) / kLoad;
     };
     return until(run.first_log2) - until(run.end_log2);
   }
@@ -188,6 +187,16 @@ TEST(GrowthTest, RunsOfImpossibleLengthHaveNoGenerations) {
     EXPECT_FALSE(HasStopped({}, generations));
   }
   EXPECT_EQ(GenerationsOf(16, {}).nanos, 8 - 2);
+}
+
+TEST(GrowthTest, AllocationIsEvenBetweenPoints) {
+  const std::vector<heap::TimelinePoint> timeline = {
+      {10, 100, 0, 0}, {20, 300, 0, 0}, {20, 400, 0, 0}};
+  for (const auto& [seconds, bytes] : std::vector<std::pair<double, double>>{
+           {-1, 0}, {0, 0}, {5, 50}, {10, 100}, {15, 200}, {20, 300}, {21, 400}, {1e9, 400}}) {
+    EXPECT_NEAR(AllocatedUntil(timeline, seconds), bytes, 1e-9) << seconds;
+  }
+  EXPECT_EQ(AllocatedUntil({}, 5), 0);
 }
 
 // ---- Load in bursts: 25 s, a pause of 2.5 minutes, 12 s.  No block has an age of an eighth to a

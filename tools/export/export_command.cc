@@ -45,11 +45,8 @@ absl::StatusOr<HeapProfile> Load(const ExportOptions& options) {
 }
 
 absl::Status Choose(const ExportOptions& options, HeapProfile* profile) {
-  std::string why_not = heap::KeepBorn(options.born, profile);
-  if (why_not.empty()) {
-    heap::AddComputedLabel(options.by_label, profile);
-    why_not = heap::ApplyLabels(options.labels, options.by_label, profile);
-  }
+  const std::string why_not =
+      heap::KeepChosen(options.born, options.labels, options.by_label, profile);
   return why_not.empty() ? absl::OkStatus() : Bad(Named(options) + ": " + why_not);
 }
 

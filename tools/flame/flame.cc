@@ -48,11 +48,8 @@ absl::StatusOr<heap::HeapProfile> LoadChosen(const std::string& file, const Opti
                                              const Loader& load) {
   auto profile = load(file, options.debug_dir);
   if (!profile.ok()) return profile;
-  std::string why_not = heap::KeepBorn(options.born, &*profile);
-  if (why_not.empty()) {
-    heap::AddComputedLabel(options.by_label, &*profile);
-    why_not = heap::ApplyLabels(options.labels, options.by_label, &*profile);
-  }
+  const std::string why_not =
+      heap::KeepChosen(options.born, options.labels, options.by_label, &*profile);
   if (!why_not.empty()) return absl::InvalidArgumentError(file + ": " + why_not);
   return profile;
 }

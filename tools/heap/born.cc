@@ -2,11 +2,11 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdio>
 #include <iterator>
 #include <utility>
 
 #include "absl/strings/charconv.h"
+#include "tools/text/amounts.h"
 
 namespace allomon::heap {
 namespace {
@@ -33,23 +33,10 @@ std::optional<double> ParseSeconds(std::string_view text) {
   return std::nullopt;
 }
 
-std::string TextOf(double seconds) {
-  const Unit* unit = &kUnits[0];
-  for (const Unit& each : kUnits) {
-    if (seconds >= each.seconds) unit = &each;
-  }
-  char text[32];
-  snprintf(text, sizeof(text), "%.3g %s", seconds / unit->seconds, unit->name.data());
-  return text;
-}
-
-std::string SizeText(double bytes) {
-  constexpr const char* kNames[] = {"B", "KiB", "MiB", "GiB", "TiB"};
-  size_t i = 0;
-  for (; bytes >= 1024 && i + 1 < std::size(kNames); ++i) bytes /= 1024;
-  char text[32];
-  snprintf(text, sizeof(text), i == 0 ? "%.0f %s" : "%.1f %s", bytes, kNames[i]);
-  return text;
+std::string BytesText(double bytes) {
+  constexpr double kMost = 1e18;  // fits MlmonInt
+  const double bounded = std::isnan(bytes) ? 0 : std::clamp(bytes, 0.0, kMost);
+  return report::Amount(ProfileKind::kAlloc, std::llround(bounded));
 }
 
 bool Meet(const Born& a, const Born& b) {
@@ -84,19 +71,24 @@ std::pair<double, double> BoundsUntil(const std::vector<TimelinePoint>& timeline
 }
 
 std::string NoteOf(const Born& born, const HeapProfile& profile) {
+  using report::SecondsText;
+  const char* const the_end = profile.is_sum ? "each process's end" : "the end";
   const double end = profile.duration_seconds;
   const bool from_start = born.oldest_seconds == kForEver || (end > 0 && born.oldest_seconds > end);
+  const auto before_end = [the_end](double seconds) {
+    return SecondsText(seconds) + " before " + the_end;
+  };
   std::string note = "only what is live of blocks born ";
-  note += from_start ? "from the start" : "from " + TextOf(born.oldest_seconds) + " before the end";
-  note += born.youngest_seconds > 0 ? " until " + TextOf(born.youngest_seconds) + " before the end"
-                                    : " until the end";
-  if (profile.timeline.empty() || end <= 0) return note;
+  note += from_start ? "from the start" : "from " + before_end(born.oldest_seconds);
+  note += " until " + (born.youngest_seconds > 0 ? before_end(born.youngest_seconds) : the_end);
+  // The timeline is one process's.
+  if (profile.timeline.empty() || profile.is_sum || end <= 0) return note;
   const auto [least_until, most_until] = BoundsUntil(profile.timeline, end - born.youngest_seconds);
   const auto [least_before, most_before] =
       from_start ? std::pair<double, double>()
                  : BoundsUntil(profile.timeline, end - born.oldest_seconds);
-  const std::string least = SizeText(std::max(0.0, least_until - most_before));
-  const std::string most = SizeText(most_until - least_before);
+  const std::string least = BytesText(least_until - most_before);
+  const std::string most = BytesText(most_until - least_before);
   return note + "; " + (least == most ? most : least + " to " + most) +
          " were allocated in that time";
 }
@@ -138,20 +130,6 @@ std::string KeepBorn(const Born& born, HeapProfile* profile) {
   profile->has_halves = false;
   profile->notes.push_back(NoteOf(kept, *profile));
   return "";
-}
-
-double AllocatedUntil(const std::vector<TimelinePoint>& timeline, double seconds) {
-  TimelinePoint before;
-  for (const TimelinePoint& point : timeline) {
-    if (point.seconds >= seconds) {
-      const double span = point.seconds - before.seconds;
-      const double share = span > 0 ? (seconds - before.seconds) / span : 1;
-      return before.allocated_bytes +
-             std::max(0.0, share) * (point.allocated_bytes - before.allocated_bytes);
-    }
-    before = point;
-  }
-  return before.allocated_bytes;
 }
 
 Born AgesOf(const AgeCell& cell) {

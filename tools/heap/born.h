@@ -1,4 +1,4 @@
-// Live blocks by the time of their birth, and the bytes allocated in a time.
+// Live blocks by the time of their birth.
 //
 // All are functions of their arguments.
 #ifndef ALLOMON_TOOLS_HEAP_BORN_H_
@@ -35,10 +35,6 @@ std::optional<Born> ParseBorn(std::string_view text);
 // Returns one line, and changes nothing, if no age is known.  Else an empty text.  Of all times it
 // changes nothing.
 std::string KeepBorn(const Born& born, HeapProfile* profile);
-
-// Returns the bytes allocated from the start until then.  Between two points of the timeline the
-// allocation is taken to be even.  0 if there is no timeline.
-double AllocatedUntil(const std::vector<TimelinePoint>& timeline, double seconds);
 
 // ---- Classes of ages.  Cells of a class are not told apart.
 

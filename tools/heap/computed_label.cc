@@ -4,7 +4,6 @@
 #include <iterator>
 
 #include "tools/heap/block_type.h"
-#include "tools/heap/labels.h"
 #include "tools/heap/selection.h"
 #include "tools/heap/stacks.h"
 
@@ -77,6 +76,14 @@ std::string_view SourceName(Source source) {
 void AddComputedLabel(const std::string& key, HeapProfile* profile) {
   if (key == kTypeKey) AddTypes(profile);
   if (key == kSourceKey) AddSources(profile);
+}
+
+std::string KeepChosen(const Born& born, const LabelSelection& labels, const std::string& by,
+                       HeapProfile* profile) {
+  const std::string why_not = KeepBorn(born, profile);
+  if (!why_not.empty()) return why_not;
+  AddComputedLabel(by, profile);
+  return ApplyLabels(labels, by, profile);
 }
 
 }  // namespace allomon::heap

@@ -103,11 +103,8 @@ class Sum {
 };
 
 absl::StatusOr<HeapProfile> WithLabels(HeapProfile profile, const Choice& choice) {
-  std::string why_not = heap::KeepBorn(choice.born, &profile);
-  if (why_not.empty()) {
-    heap::AddComputedLabel(choice.by_label, &profile);
-    why_not = heap::ApplyLabels(choice.labels, choice.by_label, &profile);
-  }
+  const std::string why_not =
+      heap::KeepChosen(choice.born, choice.labels, choice.by_label, &profile);
   if (!why_not.empty()) return absl::NotFoundError(why_not);
   return profile;
 }

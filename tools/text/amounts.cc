@@ -1,5 +1,7 @@
 #include "tools/text/amounts.h"
 
+#include <algorithm>
+#include <cmath>
 #include <cstdio>
 
 #include "tools/text/numbers.h"
@@ -34,6 +36,14 @@ std::string Seconds(MlmonInt ticks) {
   return Fixed(static_cast<double>(ticks) / kTicksPerSecond, 2, " s");
 }
 
+std::string Formatted(const char* format, double value) {
+  char text[64];
+  snprintf(text, sizeof text, format, value);
+  return text;
+}
+
+std::string Whole(double value) { return Formatted("%.0f", value); }
+
 std::string Collector(const Mlmon& data) {
   if (data.total_gc == 0) return "";
   return ", and " + Amount(data.kind, data.total_gc) + " by the collector";
@@ -67,6 +77,21 @@ std::string Amount(ProfileKind kind, MlmonInt value) {
 
 std::string SignedAmount(ProfileKind kind, MlmonInt value) {
   return (value > 0 ? "+" : "") + Amount(kind, value);
+}
+
+std::string SecondsText(double seconds) {
+  seconds = std::isfinite(seconds) ? std::clamp(seconds, 0.0, 1e15) : 0;
+  if (seconds == 0) return "0 s";
+  if (seconds < 1e-6) return Formatted("%.0f ns", seconds * 1e9);
+  if (seconds < 1e-3) return Formatted("%.0f us", seconds * 1e6);
+  if (seconds < 1) return Formatted("%.0f ms", seconds * 1e3);
+  if (seconds < 59.95) return Formatted("%.1f s", seconds);
+  // Rounds first: 119.5 s would otherwise be "1 min 60 s".
+  seconds = std::round(seconds);
+  const double minutes = std::floor(seconds / 60);
+  if (minutes < 60) return Whole(minutes) + " min " + Whole(seconds - 60 * minutes) + " s";
+  const double hours = std::floor(minutes / 60);
+  return Whole(hours) + " h " + Whole(minutes - 60 * hours) + " min";
 }
 
 std::string Percentage(double percent) { return Fixed(percent, 1, "%"); }

@@ -17,6 +17,9 @@ std::string Amount(ProfileKind kind, MlmonInt value);
 // Returns the same text as Amount(), with a sign also for growth.
 std::string SignedAmount(ProfileKind kind, MlmonInt value);
 
+// Returns "12.3 s", "250 ms", "2 h 5 min".
+std::string SecondsText(double seconds);
+
 // Returns "12.3%".
 std::string Percentage(double percent);
 

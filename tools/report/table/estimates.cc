@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdio>
 
 #include "tools/text/amounts.h"
 
@@ -13,14 +12,6 @@ constexpr double kMost = 1e30;  // larger than any machine allocates; fits Mlmon
 
 // Bounds a value, because files of other tools may contain anything.
 double Bounded(double value) { return std::isfinite(value) ? std::clamp(value, -kMost, kMost) : 0; }
-
-std::string Formatted(const char* format, double value) {
-  char text[64];
-  snprintf(text, sizeof text, format, value);
-  return text;
-}
-
-std::string Whole(double value) { return Formatted("%.0f", value); }
 
 }  // namespace
 
@@ -68,19 +59,6 @@ std::string EstimateText(const heap::Estimate& estimate, bool blocks) {
 double PercentOf(double part, double whole) { return whole == 0 ? 0 : 100 * part / whole; }
 
 std::string PercentText(double percent) { return report::Percentage(Bounded(percent)); }
-
-std::string SecondsText(double seconds) {
-  seconds = std::clamp(Bounded(seconds), 0.0, 1e15);
-  if (seconds == 0) return "0 s";
-  if (seconds < 1e-6) return Formatted("%.0f ns", seconds * 1e9);
-  if (seconds < 1e-3) return Formatted("%.0f us", seconds * 1e6);
-  if (seconds < 1) return Formatted("%.0f ms", seconds * 1e3);
-  if (seconds < 60) return Formatted("%.1f s", seconds);
-  const double minutes = std::floor(seconds / 60);
-  if (minutes < 60) return Whole(minutes) + " min " + Whole(seconds - 60 * minutes) + " s";
-  const double hours = std::floor(minutes / 60);
-  return Whole(hours) + " h " + Whole(minutes - 60 * hours) + " min";
-}
 
 std::string Counted(double count, const std::string& what) {
   return AmountText(count, true) + " " + what + (count == 1 ? "" : "s");

@@ -6,6 +6,7 @@
 
 #include "tools/heap/heap_profile.h"
 #include "tools/heap/interval.h"
+#include "tools/text/amounts.h"
 
 namespace allomon::views {
 
@@ -34,8 +35,7 @@ std::string EstimateText(const heap::Estimate& estimate, bool blocks);
 double PercentOf(double part, double whole);
 std::string PercentText(double percent);
 
-// Returns "12.3 s", "250 ms", "2 h 5 min".
-std::string SecondsText(double seconds);
+using report::SecondsText;
 
 // Returns "1234 samples": with the plural's s unless `count` is 1.
 std::string Counted(double count, const std::string& what);

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cmath>
 
-#include "tools/heap/born.h"
 #include "tools/heap/sum_check.h"
 #include "tracker/base/check.h"
 
@@ -64,7 +63,7 @@ class Allocation {
   // Returns the share of all allocated bytes that is younger than 2^log2 nanoseconds.
   double YoungerShare(int log2) const {
     const double seconds = (run_nanos_ - std::exp2(log2)) / kNanosPerSecond;
-    return 1 - heap::AllocatedUntil(timeline_, std::max(0.0, seconds)) / bytes_;
+    return 1 - AllocatedUntil(timeline_, std::max(0.0, seconds)) / bytes_;
   }
 
  private:
@@ -100,6 +99,20 @@ double NetBytes(const Growth& growth, const Generations& generations) {
 }
 
 }  // namespace
+
+double AllocatedUntil(const std::vector<heap::TimelinePoint>& timeline, double seconds) {
+  heap::TimelinePoint before;
+  for (const heap::TimelinePoint& point : timeline) {
+    if (point.seconds >= seconds) {
+      const double span = point.seconds - before.seconds;
+      const double share = span > 0 ? (seconds - before.seconds) / span : 1;
+      return before.allocated_bytes +
+             std::max(0.0, share) * (point.allocated_bytes - before.allocated_bytes);
+    }
+    before = point;
+  }
+  return before.allocated_bytes;
+}
 
 Generations GenerationsOf(double run_nanos, const std::vector<heap::TimelinePoint>& timeline) {
   if (!(run_nanos >= kLeastRunNanos && run_nanos <= kMostRunNanos)) return {};

@@ -36,6 +36,10 @@ struct Generations {
 // `timeline` may be empty: then allocation is taken to be even.
 Generations GenerationsOf(double run_nanos, const std::vector<heap::TimelinePoint>& timeline);
 
+// Returns the bytes allocated from the start until then.  Between two points of the timeline the
+// allocation is taken to be even.  0 if there is no timeline.
+double AllocatedUntil(const std::vector<heap::TimelinePoint>& timeline, double seconds);
+
 // The amounts of a function's blocks.
 struct Growth {
   heap::Estimate live;    // of all ages
