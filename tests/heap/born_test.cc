@@ -83,6 +83,7 @@ TEST(BornTest, OnlyLiveBlocksOfThatTimeAreKept) {
   EXPECT_EQ(profile.samples[0][Metric::kLive].bytes, 200);
   EXPECT_EQ(profile.samples[0][Metric::kAllocated].bytes, 0);
   EXPECT_TRUE(profile.samples[0].deaths.empty());
+  EXPECT_TRUE(profile.timeline.empty());
   EXPECT_TRUE(Has(profile, Metric::kLive));
   EXPECT_FALSE(Has(profile, Metric::kAllocated));
   EXPECT_EQ(

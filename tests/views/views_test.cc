@@ -49,6 +49,17 @@ int Widest(const std::string& text) {
   return widest;
 }
 
+TEST(ViewsTest, ResidentMemoryStandsBesideLive) {
+  heap::HeapProfile profile = Server().profile;
+  profile.memory = {2, 760.0 * (1 << 20), 217.0 * (1 << 20), 801.0 * (1 << 20)};
+  EXPECT_THAT(
+      Shown(profile, {}),
+      HasSubstr("RSS 760.0 MiB, of which live 217.0 MiB, after 2.0 s; RSS at most 801.0 MiB\n"));
+  profile.memory = {2, 3.0 * (1 << 20), 200.0 * (1 << 20), 3.0 * (1 << 20)};
+  EXPECT_THAT(Shown(profile, {}), HasSubstr("RSS 3.0 MiB beside 200.0 MiB live, which need not all "
+                                            "be resident, after 2.0 s\n"));
+}
+
 TEST(ViewsTest, TheHeadingNamesTheScript) {
   heap::HeapProfile profile = Server().profile;
   profile.program = "/usr/bin/python3.11";

@@ -129,6 +129,7 @@ std::string KeepBorn(const Born& born, HeapProfile* profile) {
   profile->peak_seconds = 0;
   profile->has_halves = false;
   profile->notes.push_back(NoteOf(kept, *profile));
+  profile->timeline.clear();
   return "";
 }
 

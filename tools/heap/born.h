@@ -28,9 +28,9 @@ struct Born {
 // and d.  nullopt: it is none of these, or no time is between the two.
 std::optional<Born> ParseBorn(std::string_view text);
 
-// Keeps the live blocks that were born in that time: the profile then has no other metric, and no
-// threads.  Ages are known by classes, and a class that is in the time in part is kept whole: a
-// note says which time that makes, and how much was allocated in it.
+// Keeps the live blocks that were born in that time: the profile then has no other metric, no
+// threads and no timeline.  Ages are known by classes, and a class that is in the time in part is
+// kept whole: a note says which time that makes, and how much was allocated in it.
 //
 // Returns one line, and changes nothing, if no age is known.  Else an empty text.  Of all times it
 // changes nothing.

@@ -115,14 +115,17 @@ std::string AllocatorText(const HeapProfile& profile) {
          ": allomon run --keep-malloc keeps that";
 }
 
-// "resident memory 760 MiB, of which live 217 MiB (at most 801 MiB resident)"; empty where it is
+// "RSS 760 MiB, of which live 217 MiB, after 2.0 s; RSS at most 801 MiB"; empty where it is
 // not known.
 std::string ResidentText(const HeapProfile& profile) {
   const heap::ProcessMemory& memory = profile.memory;
   if (memory.resident_bytes <= 0) return "";
-  std::string text = "RSS " + AmountText(memory.resident_bytes, false) + ", of which live " +
-                     AmountText(memory.live_bytes, false) + ", after " +
-                     SecondsText(memory.seconds);
+  const std::string live = AmountText(memory.live_bytes, false);
+  std::string text = "RSS " + AmountText(memory.resident_bytes, false);
+  text += memory.live_bytes <= memory.resident_bytes
+              ? ", of which live " + live
+              : " beside " + live + " live, which need not all be resident";
+  text += ", after " + SecondsText(memory.seconds);
   if (memory.most_resident_bytes > memory.resident_bytes) {
     text += "; RSS at most " + AmountText(memory.most_resident_bytes, false);
   }
