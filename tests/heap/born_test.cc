@@ -213,6 +213,18 @@ TEST(SinceTest, AllocatedIsThatOfTheTimeBetweenAndLiveIsAll) {
   EXPECT_THAT(live, ElementsAre(70, 100, 130, 100));
 }
 
+TEST(SinceTest, SourcesAreApart) {
+  HeapProfile before = MadeOf({}), after = MadeOf({});
+  before.samples.clear();
+  after.samples.clear();
+  AddTo(&before, 1, 100).source = Source::kMalloc;
+  AddTo(&after, 1, 130).source = Source::kMalloc;
+  AddTo(&after, 1, 50).source = Source::kMapped;
+  KeepSince(before, &after);
+  EXPECT_EQ(after.samples[0][Metric::kAllocated].bytes, 30);
+  EXPECT_EQ(after.samples[1][Metric::kAllocated].bytes, 50);
+}
+
 TEST(SinceTest, NoAmountIsBelowZero) {
   HeapProfile before = MadeOf({}), after = MadeOf({});
   before.samples.clear();

@@ -199,6 +199,23 @@ TEST(GrowthTest, AllocationIsEvenBetweenPoints) {
   EXPECT_EQ(AllocatedUntil({}, 5), 0);
 }
 
+// Timelines of other tools may be anything.
+TEST(GrowthTest, AnyTimelineMakesGenerationsOfTheRunOrNone) {
+  std::mt19937_64 random(6);
+  const double values[] = {0, 1, -1, 1e-300, 1e300, -1e300, HUGE_VAL, -HUGE_VAL, std::nan("")};
+  const auto any = [&] { return values[random() % std::size(values)] * (1 + random() % 20); };
+  for (int i = 0; i < 100'000; ++i) {
+    std::vector<heap::TimelinePoint> timeline(random() % 5);
+    for (heap::TimelinePoint& point : timeline) point = {any(), any(), any(), any()};
+    const double nanos = std::exp2(static_cast<double>(random() % 62));
+    const Generations generations = GenerationsOf(nanos, timeline);
+    if (generations.nanos == 0) continue;
+    ASSERT_TRUE(generations.nanos > 0 && generations.nanos <= nanos) << i;
+    ASSERT_TRUE(generations.old_nanos > 0 && generations.old_nanos <= nanos) << i;
+    ASSERT_LE(generations.first_log2, generations.end_log2) << i;
+  }
+}
+
 // ---- Load in bursts: 25 s, a pause of 2.5 minutes, 12 s.  No block has an age of an eighth to a
 // half of the run.
 

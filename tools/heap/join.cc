@@ -35,9 +35,10 @@ uint32_t Moved(uint32_t number, size_t there, size_t others) {
   return sum.Is(TotalOf(joined, metric));
 }
 
-// A text that samples with the same stack, size, thread and labels have in common.
+// A text that samples with the same stack, size, source, thread and labels have in common.
 std::string KeyOf(const HeapProfile& profile, const Sample& sample) {
-  std::string key = std::to_string(sample.size_bytes) + (sample.has_header ? "h" : "n");
+  std::string key = std::to_string(sample.size_bytes) + (sample.has_header ? "h" : "n") +
+                    std::to_string(static_cast<int>(sample.source));
   if (sample.thread < profile.threads.size()) {
     key += std::to_string(profile.threads[sample.thread].tid);
   }

@@ -104,8 +104,7 @@ std::string NoSuchLabel(const HeapProfile& profile, const std::string& key) {
   if (key == kTypeKey) return "no block's type is known: build with g++ -g1 or clang -g";
   if (key == kSourceKey) {
     return "the sources of memory are unknown: recordings of Allomon tell them, and what it "
-           "exports "
-           "from them as pprof";
+           "exports from them as pprof";
   }
   std::set<std::string> keys;
   for (const Sample& sample : profile.samples) {

@@ -60,10 +60,12 @@ class Allocation {
         bytes_(timeline.empty() ? 0 : timeline.back().allocated_bytes) {}
 
   bool is_known() const { return bytes_ > 0; }
-  // Returns the share of all allocated bytes that is younger than 2^log2 nanoseconds.
+  // Returns the share of all allocated bytes that is younger than 2^log2 nanoseconds, from 0 to 1
+  // also where the timeline of another tool falls or has no numbers.
   double YoungerShare(int log2) const {
     const double seconds = (run_nanos_ - std::exp2(log2)) / kNanosPerSecond;
-    return 1 - AllocatedUntil(timeline_, std::max(0.0, seconds)) / bytes_;
+    const double older = AllocatedUntil(timeline_, std::max(0.0, seconds)) / bytes_;
+    return std::isnan(older) ? 0 : std::clamp(1 - older, 0.0, 1.0);
   }
 
  private:
