@@ -80,6 +80,8 @@ class Parser {
       }
     } else if (equals != std::string::npos) {
       found.given.value = word.substr(equals + 1);
+    } else if (option->argument.is_optional) {
+      found.given.value.clear();
     } else if (at_ == args_.size()) {
       return absl::InvalidArgumentError(name + " needs a value");
     } else {

@@ -19,7 +19,8 @@ std::string Shown(const OptionText& option) {
     const bool is_last = &name == &option.names.back();
     shown += (shown.empty() ? "" : ", ") + name;
     if (option.argument.name.empty() || !is_last) continue;
-    shown += (name.compare(0, 2, "--") == 0 ? "=" : " ") + option.argument.name;
+    const std::string value = (name.compare(0, 2, "--") == 0 ? "=" : " ") + option.argument.name;
+    shown += option.argument.is_optional ? "[" + value + "]" : value;
   }
   return shown;
 }

@@ -23,9 +23,16 @@ struct Argument {
   Argument(std::string shown) : name(std::move(shown)) {}  // NOLINT: a table's cell
   Argument(std::string shown, std::vector<Term> words)
       : name(std::move(shown)), choices(std::move(words)) {}
+  // "--name=VALUE", and "--name" with the value "".
+  static Argument Optional(std::string shown) {
+    Argument argument(std::move(shown));
+    argument.is_optional = true;
+    return argument;
+  }
 
   std::string name;           // "FILE", "alloc|live|peak"; empty: the option takes none
   std::vector<Term> choices;  // empty: values are not words of a list
+  bool is_optional = false;
 };
 
 struct OptionText {

@@ -6,7 +6,10 @@ namespace allomon::options {
 namespace {
 
 bool IsLong(const std::string& name) { return name.compare(0, 2, "--") == 0; }
-bool HasValue(const OptionText& option) { return !option.argument.name.empty(); }
+// A value that may be left out is no word of its own.
+bool HasValue(const OptionText& option) {
+  return !option.argument.name.empty() && !option.argument.is_optional;
+}
 bool IsPath(const OptionText& option) { return option.argument.name == "FILE"; }
 bool IsFolder(const OptionText& option) { return option.argument.name == "DIR"; }
 

@@ -54,8 +54,9 @@ std::string ShownOption(const OptionText& option) {
     if (!shown.empty()) shown += ", ";
     shown += Bold(name);
     if (option.argument.name.empty() || &name != &option.names.back()) continue;
-    shown += (name.compare(0, 2, "--") == 0 ? "=" : " ");
-    shown += Italic(option.argument.name);
+    const std::string value =
+        (name.compare(0, 2, "--") == 0 ? "=" : " ") + Italic(option.argument.name);
+    shown += option.argument.is_optional ? "[" + value + "]" : value;
   }
   return shown;
 }
