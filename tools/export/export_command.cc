@@ -46,7 +46,7 @@ absl::StatusOr<HeapProfile> Load(const ExportOptions& options) {
 
 absl::Status Choose(const ExportOptions& options, HeapProfile* profile) {
   const std::string why_not =
-      heap::KeepChosen(options.born, options.labels, options.by_label, profile);
+      heap::KeepChosen(options.born, options.outlived, options.labels, options.by_label, profile);
   return why_not.empty() ? absl::OkStatus() : Bad(Named(options) + ": " + why_not);
 }
 

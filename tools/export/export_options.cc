@@ -93,6 +93,7 @@ const options::Command<ExportOptions>& ExportCommand() {
          {"-o, --output", "FILE", "-, which is standard output",
           "the file, whose contents are replaced.", SetOutput},
          load::BornOption(&ExportOptions::born),
+         load::OutlivedOption(&ExportOptions::outlived),
          load::DebugDirOption(&ExportOptions::debug_dir)}},
        {"", load::LabelOptions(
                 "the outermost frames are the values of a label, C++ types, or sources of "

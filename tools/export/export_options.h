@@ -11,6 +11,7 @@
 #include "tools/heap/born.h"
 #include "tools/heap/heap_profile.h"
 #include "tools/heap/labels.h"
+#include "tools/heap/outlived.h"
 #include "tools/options/command_line.h"
 
 namespace allomon::interchange {
@@ -21,6 +22,7 @@ struct ExportOptions : options::Common {
   std::string output = "-";            // "-": standard output
   std::string debug_dir;               // where debug files are looked for, too
   heap::Born born;
+  heap::Outlived outlived;
   std::string by_label;  // whose values are outermost frames
   heap::LabelSelection labels;
   std::vector<std::string> files;  // at least one; what they have adds up

@@ -49,7 +49,7 @@ absl::StatusOr<heap::HeapProfile> LoadChosen(const std::string& file, const Opti
   auto profile = load(file, options.debug_dir);
   if (!profile.ok()) return profile;
   const std::string why_not =
-      heap::KeepChosen(options.born, options.labels, options.by_label, &*profile);
+      heap::KeepChosen(options.born, options.outlived, options.labels, options.by_label, &*profile);
   if (!why_not.empty()) return absl::InvalidArgumentError(file + ": " + why_not);
   return profile;
 }

@@ -56,6 +56,7 @@ const options::Command<Options>& FlameCommand() {
          {"-o, --output", "FILE", "allomon.html", "the page; replaced if it exists.",
           &Options::out},
          load::BornOption(&Options::born),
+         load::OutlivedOption(&Options::outlived),
          load::DebugDirOption(&Options::debug_dir)}},
        {"", load::LabelOptions(
                 "the outermost frames are the values of a label, C++ types, or sources of "

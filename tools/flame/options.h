@@ -10,6 +10,7 @@
 #include "tools/heap/born.h"
 #include "tools/heap/heap_profile.h"
 #include "tools/heap/labels.h"
+#include "tools/heap/outlived.h"
 #include "tools/options/command_line.h"
 
 namespace allomon::flame {
@@ -22,6 +23,7 @@ struct Options : options::Common {
   std::string out = "allomon.html";
   std::string debug_dir;
   heap::Born born;
+  heap::Outlived outlived;
   std::string by_label;  // the key whose values are the outermost frames; empty: none
   heap::LabelSelection labels;
 };

@@ -78,9 +78,11 @@ void AddComputedLabel(const std::string& key, HeapProfile* profile) {
   if (key == kSourceKey) AddSources(profile);
 }
 
-std::string KeepChosen(const Born& born, const LabelSelection& labels, const std::string& by,
-                       HeapProfile* profile) {
-  const std::string why_not = KeepBorn(born, profile);
+std::string KeepChosen(const Born& born, const Outlived& outlived, const LabelSelection& labels,
+                       const std::string& by, HeapProfile* profile) {
+  if (!born.is_all() && outlived.is_asked) return "--born and --outlived: give one of them";
+  std::string why_not = KeepBorn(born, profile);
+  if (why_not.empty()) why_not = KeepOutlived(outlived, profile);
   if (!why_not.empty()) return why_not;
   AddComputedLabel(by, profile);
   return ApplyLabels(labels, by, profile);

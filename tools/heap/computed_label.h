@@ -9,6 +9,7 @@
 #include "tools/heap/born.h"
 #include "tools/heap/heap_profile.h"
 #include "tools/heap/labels.h"
+#include "tools/heap/outlived.h"
 
 namespace allomon::heap {
 
@@ -20,11 +21,12 @@ std::string_view SourceName(Source source);
 // Of a profile that tells no sample's source, no sample gets a kSourceKey.
 void AddComputedLabel(const std::string& key, HeapProfile* profile);
 
-// Keeps the chosen part of a profile for a command: the live blocks born in a time, the selected
-// labels; and adds the values of the label or of what is computed, `by`, unless that is empty, as
-// outermost frames.  Returns one line if the profile has no such thing, else an empty text.
-std::string KeepChosen(const Born& born, const LabelSelection& labels, const std::string& by,
-                       HeapProfile* profile);
+// Keeps the chosen part of a profile for a command: the live blocks born in a time, those that
+// outlived a scope, the selected labels; and adds the values of the label or of what is computed,
+// `by`, unless that is empty, as outermost frames.  Returns one line if the profile has no such
+// thing, else an empty text.
+std::string KeepChosen(const Born& born, const Outlived& outlived, const LabelSelection& labels,
+                       const std::string& by, HeapProfile* profile);
 
 }  // namespace allomon::heap
 

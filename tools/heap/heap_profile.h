@@ -89,6 +89,13 @@ struct Label {
   std::string value;
 };
 
+// Live blocks that belong to a scope of labels which has ended.
+struct OutlivedCell {
+  uint32_t label = 0;         // index in Sample::labels: the scope's
+  bool is_innermost = false;  // of a block's ended scopes exactly one is
+  AgeCell since_end;          // its time is that since the scope's end
+};
+
 // The origin of memory, by the recording.
 enum class Source : uint8_t {
   kUnknown,         // files of other formats and of older versions
@@ -114,6 +121,7 @@ struct Sample {
   std::array<Amount, kMetrics> amounts;  // by Metric
   std::vector<AgeCell> deaths;           // lifetimes of dead blocks
   std::vector<AgeCell> ages;             // ages of live blocks
+  std::vector<OutlivedCell> outlived;    // for each ended scope of a live block
 
   Amount& operator[](Metric metric) { return amounts[static_cast<size_t>(metric)]; }
   const Amount& operator[](Metric metric) const { return amounts[static_cast<size_t>(metric)]; }
@@ -147,6 +155,7 @@ struct Missing {
   double saved = 0;    // rows whose part of the peak was lost
   double names = 0;    // names of functions
   double frames = 0;   // frames of unknown modules
+  double scopes = 0;   // ends of scopes of labels
 
   void Add(const Missing& other) {
     samples += other.samples;
@@ -156,6 +165,7 @@ struct Missing {
     saved += other.saved;
     names += other.names;
     frames += other.frames;
+    scopes += other.scopes;
   }
 };
 
@@ -177,6 +187,7 @@ struct HeapProfile {
 
   std::array<bool, kMetrics> has = {};  // by Metric
   bool has_blocks = true;               // false: only bytes are known (mlmon.out)
+  bool has_ends = false;                // the program tells ends of scopes of labels
   bool is_sum = false;                  // of several processes, whose peaks were at different times
 
   // Hits per word of 8 bytes (README.md of tracker/, section 1).  1: exact.  0: not known, so that

@@ -115,6 +115,7 @@ void AddProfile(const HeapProfile& other, HeapProfile* sum) {
   sum->pid = 0;
   sum->duration_seconds = std::max(sum->duration_seconds, other.duration_seconds);
   sum->missing.Add(other.missing);
+  sum->has_ends = sum->has_ends || other.has_ends;
   sum->has_halves = sum->has_halves || other.has_halves;  // the larger variance of the two
   for (const std::string& note : other.notes) {
     if (std::find(sum->notes.begin(), sum->notes.end(), note) == sum->notes.end()) {

@@ -34,6 +34,7 @@ std::vector<std::string> PartsOf(const Missing& missing) {
   }
   if (missing.names > 0) parts.push_back(Counted(missing.names, "name") + " of functions");
   if (missing.frames > 0) parts.push_back("the modules of " + Counted(missing.frames, "frame"));
+  if (missing.scopes > 0) parts.push_back(Counted(missing.scopes, "end") + " of labels");
   return parts;
 }
 

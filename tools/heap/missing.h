@@ -20,7 +20,7 @@ inline constexpr MissingKind kMissingKinds[] = {
     {"dropped_samples", &Missing::samples}, {"dropped_bytes", &Missing::bytes},
     {"missing_ends", &Missing::ends},       {"missing_threads", &Missing::threads},
     {"missing_saved", &Missing::saved},     {"missing_names", &Missing::names},
-    {"missing_frames", &Missing::frames},
+    {"missing_frames", &Missing::frames},   {"missing_scopes", &Missing::scopes},
 };
 
 // False if something that the metric counts was lost.  Its amounts are then not exact at any rate,

@@ -11,6 +11,7 @@
 #include "tools/heap/born.h"
 #include "tools/heap/heap_profile.h"
 #include "tools/heap/labels.h"
+#include "tools/heap/outlived.h"
 #include "tools/options/choices.h"
 #include "tools/options/command_line.h"
 #include "tools/options/values.h"
@@ -62,6 +63,16 @@ options::Option<Options> BornOption(heap::Born Options::*born) {
           "only what is live of blocks born in that time, as ages at the profile's end: 10m..2m",
           [born](const std::string& value, Options* options) {
             return ParseBorn(value, &(options->*born));
+          }};
+}
+
+template <typename Options>
+options::Option<Options> OutlivedOption(heap::Outlived Options::*outlived) {
+  return {"--outlived", options::Argument::Optional("KEY"), "",
+          "only what is live of scopes of labels that have ended, or of scopes of the label KEY",
+          [outlived](const std::string& value, Options* options) {
+            options->*outlived = {true, value};
+            return absl::OkStatus();
           }};
 }
 

@@ -21,6 +21,7 @@ inline constexpr std::string_view kTimelineLine = "allomon-timeline ";
 inline constexpr std::string_view kHeaderlessLine = "allomon-headerless ";
 inline constexpr std::string_view kSourcesLine = "allomon-sources ";
 inline constexpr std::string_view kAgesLine = "allomon-ages ";
+inline constexpr std::string_view kOutlivedLine = "allomon-outlived ";
 
 inline constexpr int kLinesVersion = 1;
 

@@ -165,6 +165,7 @@ void ReadRun(const Json& json, HeapProfile* profile) {
   profile->malloc_file = StringAt(json, "malloc_file");
   profile->pid = IntegerAt(json, "pid");
   profile->is_sum = BoolAt(json, "is_sum");
+  profile->has_ends = BoolAt(json, "has_ends");
   profile->peak_seconds = NumberAt(json, "peak_seconds");
   for (const heap::MissingKind& kind : heap::kMissingKinds) {
     profile->missing.*kind.count = NumberAt(json, kind.key);
@@ -202,6 +203,26 @@ void ReadAges(std::string_view text, std::vector<Sample>* samples) {
   }
 }
 
+bool ReadOutlivedCell(List* list, std::vector<Sample>* samples) {
+  uint64_t sample, label, is_innermost;
+  heap::OutlivedCell cell;
+  if (!list->Next(&sample) || !list->Next(&label) || !list->Next(&is_innermost) ||
+      !NextCell(list, &cell.since_end)) {
+    return false;
+  }
+  if (sample >= samples->size() || label >= (*samples)[sample].labels.size()) return false;
+  cell.label = static_cast<uint32_t>(label);
+  cell.is_innermost = is_innermost != 0;
+  (*samples)[sample].outlived.push_back(cell);
+  return true;
+}
+
+void ReadOutlived(std::string_view text, std::vector<Sample>* samples) {
+  List list(text);
+  while (ReadOutlivedCell(&list, samples)) {
+  }
+}
+
 }  // namespace
 
 bool IsOwnLine(std::string_view text) { return text.substr(0, 8) == "allomon-"; }
@@ -233,6 +254,7 @@ void OwnLines::ReadProfile(HeapProfile* profile) {
 void OwnLines::ReadSamples(HeapProfile* profile) const {
   if (profile_lines_ != 1 || Fingerprint(*profile) != fingerprint_) {
     AddNote("another tool has changed this profile: its lifetimes are not known", profile);
+    profile->has_ends = false;
     return;
   }
   ForEach(kHeaderlessLine, strings_,
@@ -241,6 +263,8 @@ void OwnLines::ReadSamples(HeapProfile* profile) const {
   ForEach(kSourcesLine, strings_,
           [&](std::string_view text) { ReadSources(text, &end, &profile->samples); });
   ForEach(kAgesLine, strings_, [&](std::string_view text) { ReadAges(text, &profile->samples); });
+  ForEach(kOutlivedLine, strings_,
+          [&](std::string_view text) { ReadOutlived(text, &profile->samples); });
 }
 
 }  // namespace allomon::pprof

@@ -45,6 +45,7 @@ std::string RunLine(const HeapProfile& profile) {
       {"malloc_file", profile.malloc_file},
       {"pid", profile.pid},
       {"is_sum", profile.is_sum},
+      {"has_ends", profile.has_ends},
       {"peak_seconds", profile.peak_seconds},
       {"notes", profile.notes},
       {"origin", profile.origin},
@@ -142,14 +143,16 @@ void AddSources(const std::vector<Sample>& samples, std::vector<std::string>* li
   }
 }
 
+void AddCell(const AgeCell& cell, ListLines* list) {
+  list->Add(cell.log2_bytes);
+  list->Add(cell.log2_nanos);
+  list->Add((cell.other_thread ? 1 : 0) + 2 * cell.eighth);
+  list->Add(Rounded(cell.amount.blocks));
+  list->Add(Rounded(cell.amount.bytes));
+}
+
 void AddCells(const std::vector<AgeCell>& cells, ListLines* list) {
-  for (const AgeCell& cell : cells) {
-    list->Add(cell.log2_bytes);
-    list->Add(cell.log2_nanos);
-    list->Add((cell.other_thread ? 1 : 0) + 2 * cell.eighth);
-    list->Add(Rounded(cell.amount.blocks));
-    list->Add(Rounded(cell.amount.bytes));
-  }
+  for (const AgeCell& cell : cells) AddCell(cell, list);
 }
 
 void AddAges(const std::vector<Sample>& samples, std::vector<std::string>* lines) {
@@ -163,6 +166,19 @@ void AddAges(const std::vector<Sample>& samples, std::vector<std::string>* lines
     AddCells(sample.deaths, &list);
     AddCells(sample.ages, &list);
     list.EndIfLong();
+  }
+}
+
+void AddOutlived(const std::vector<Sample>& samples, std::vector<std::string>* lines) {
+  ListLines list(kOutlivedLine, lines);
+  for (size_t i = 0; i < samples.size(); ++i) {
+    for (const heap::OutlivedCell& cell : samples[i].outlived) {
+      list.Add(static_cast<int64_t>(i));
+      list.Add(cell.label);
+      list.Add(cell.is_innermost ? 1 : 0);
+      AddCell(cell.since_end, &list);
+      list.EndIfLong();
+    }
   }
 }
 
@@ -206,6 +222,7 @@ std::vector<std::string> StringsOf(const HeapProfile& profile) {
   AddHeaderless(profile.samples, &lines);
   AddSources(profile.samples, &lines);
   AddAges(profile.samples, &lines);
+  AddOutlived(profile.samples, &lines);
   return lines;
 }
 

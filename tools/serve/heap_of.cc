@@ -56,6 +56,7 @@ absl::Status SetParameter(const std::string& name, const std::string& value, Cho
   if (name == "ignore-label") return AddLabel("ignore-label", value, &choice->labels.ignore);
   if (name == "by") return SetBy(value, choice);
   if (name == "born") return SetBorn(value, choice);
+  if (name == "outlived") choice->outlived = {true, value};
   return absl::OkStatus();
 }
 
@@ -104,7 +105,7 @@ class Sum {
 
 absl::StatusOr<HeapProfile> WithLabels(HeapProfile profile, const Choice& choice) {
   const std::string why_not =
-      heap::KeepChosen(choice.born, choice.labels, choice.by_label, &profile);
+      heap::KeepChosen(choice.born, choice.outlived, choice.labels, choice.by_label, &profile);
   if (!why_not.empty()) return absl::NotFoundError(why_not);
   return profile;
 }

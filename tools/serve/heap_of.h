@@ -10,6 +10,7 @@
 #include "tools/heap/born.h"
 #include "tools/heap/heap_profile.h"
 #include "tools/heap/labels.h"
+#include "tools/heap/outlived.h"
 #include "tools/serve/http.h"
 #include "tools/serve/source.h"
 #include "tracker/formats/recording.h"
@@ -23,6 +24,7 @@ struct Choice {
   std::string process;
   heap::LabelSelection labels;
   heap::Born born;
+  heap::Outlived outlived;
   std::string by_label;  // its values become the outermost frames; empty: no label
 
   bool Fits(const recording::Process& process) const;

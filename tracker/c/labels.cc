@@ -13,17 +13,18 @@ using namespace ::allomon::internal;  // NOLINT: this file is the tracker's own 
 
 static_assert(sizeof(LabelScope) <= sizeof(allomon_label_scope));
 static_assert(alignof(LabelScope) <= alignof(allomon_label_scope));
+static_assert(sizeof(EndingScope) <= sizeof(allomon_ending_scope));
 
 LabelScope* ScopeIn(allomon_label_scope* scope) { return reinterpret_cast<LabelScope*>(scope); }
 
-void Push(allomon_label_scope* room, const char* key, size_t key_bytes, const char* value,
-          size_t value_bytes) {
-  LabelScope* const scope = ScopeIn(room);
+void Push(LabelScope* scope, const char* key, size_t key_bytes, const char* value,
+          size_t value_bytes, bool has_end) {
   scope->key = key;
   scope->value = value;
   scope->key_bytes = key_bytes;
   scope->value_bytes = value_bytes;
   scope->is_known = 0;
+  scope->has_end = has_end && key != nullptr ? 1 : 0;
   PushLabelScope(scope);
 }
 
@@ -32,12 +33,25 @@ uint64_t Read(const std::atomic<uint64_t>& count) { return count.load(std::memor
 }  // namespace
 
 void allomon_label_push(allomon_label_scope* scope, const char* key, const char* value) {
-  Push(scope, key, kUpToZero, value, kUpToZero);
+  Push(ScopeIn(scope), key, kUpToZero, value, kUpToZero, false);
 }
 
 void allomon_label_push_sized(allomon_label_scope* scope, const char* key, size_t key_bytes,
                               const char* value, size_t value_bytes) {
-  Push(scope, key, key_bytes, value, value_bytes);
+  Push(ScopeIn(scope), key, key_bytes, value, value_bytes, false);
+}
+
+void allomon_label_push_ending(allomon_ending_scope* room, const char* key, size_t key_bytes,
+                               const char* value, size_t value_bytes) {
+  EndingScope* const ending = reinterpret_cast<EndingScope*>(room);
+  // A scope that longjmp left, and that is pushed again, has its end noted first.
+  if (IsPushed(&ending->scope, CurrentThread())) PopLabelScope(&ending->scope);
+  for (EndingScope::Place& place : ending->places) place = {};
+  Push(&ending->scope, key, key_bytes, value, value_bytes, true);
+}
+
+void allomon_label_end(const char* key, const char* value) {
+  if (key != nullptr) EndLabel(key, value == nullptr ? "" : value);
 }
 
 void allomon_label_pop(allomon_label_scope* scope) { PopLabelScope(ScopeIn(scope)); }
@@ -57,6 +71,7 @@ void allomon_labels_enter(allomon_label_scope* room, allomon_labels labels) {
   // An invalid number stands for no labels.
   scope->set = label_sets.View(labels).id();
   scope->is_known = 1;
+  scope->has_end = 0;
   PushLabelScope(scope);
 }
 

@@ -1,13 +1,18 @@
 #include "tracker/core/label_scope.h"
 
+#include <cstddef>
 #include <cstring>
 
+#include "tracker/core/busy_mark.h"
 #include "tracker/core/label_sets.h"
 #include "tracker/core/label_text.h"
 
 namespace allomon::internal {
 
 LabelCounts label_counts;
+
+std::atomic<void (*)(const EndingScope& scope)> recorder_scope_end_hook{nullptr};
+std::atomic<void (*)(const LabelSet& label)> recorder_label_end_hook{nullptr};
 
 namespace {
 
@@ -56,6 +61,7 @@ bool EndInner(const LabelScope* scope, ThreadState& thread) {
     // This scope was overwritten, so its link is lost.  `scope` itself is known to be pushed.
     if (!IsPushed(inner, thread)) return true;
     inner->seal = 0;
+    if (inner->has_end != 0) EndScopeSlow(*inner);
     inner = inner->outer;
   }
   return inner == scope;
@@ -82,6 +88,51 @@ void PopLabelScopeSlow(LabelScope* scope, ThreadState& thread) {
   const bool was_pushed_here = IsPushed(scope, thread);
   if (was_pushed_here && EndInner(scope, thread)) thread.label_scope = scope->outer;
   scope->seal = 0;
+  if (was_pushed_here && scope->has_end != 0) EndScopeSlow(*scope);
+}
+
+void EndScopeSlow(const LabelScope& scope) {
+  static_assert(offsetof(EndingScope, scope) == 0);
+  const auto& ending = reinterpret_cast<const EndingScope&>(scope);
+  bool is_noted = false;
+  for (const EndingScope::Place& place : ending.places) is_noted = is_noted || place.serial != 0;
+  const auto end = recorder_scope_end_hook.load(std::memory_order_acquire);
+  // A handler that has interrupted the tracker may hold the recorder's lock.
+  if (is_noted && end != nullptr && !CurrentThread().busy) end(ending);
+}
+
+void EndLabel(std::string_view key, std::string_view value) {
+  const auto end = recorder_label_end_hook.load(std::memory_order_acquire);
+  // The same, and it may hold the lock of the sets.
+  if (end == nullptr || CurrentThread().busy) return;
+  const BusyMark busy;
+  LabelCollector labels;
+  labels.Add(key, value);
+  char room[kMostLabelTextBytes];
+  const LabelSetId set = label_sets.Intern(labels.Text(0, room), kMostLabelSets - kKeptLabelSets);
+  if (set == 0) return Count(&label_counts.others);
+  end(label_sets.View(set));
+}
+
+EndingScope* FindEndingScope(LabelScope* scope, const ThreadState& thread) {
+  for (uint32_t i = 0; scope != nullptr && i < kMostScopes; ++i, scope = scope->outer) {
+    if (!IsPushed(scope, thread)) return nullptr;
+    if (scope->has_end != 0) return reinterpret_cast<EndingScope*>(scope);
+  }
+  return nullptr;
+}
+
+uint32_t PlaceOfLabel(const LabelScope& scope, const LabelSet& set) {
+  LabelCollector own;
+  own.Add(TextOf(scope.key, scope.key_bytes, kMostLabelKeyBytes), {});
+  char room[kMostLabelTextBytes];
+  const LabelSet alone(0, own.Text(0, room));
+  uint32_t place = 0;
+  for (const Label label : set) {
+    if (label.key == (*alone.begin()).key) return place;
+    ++place;
+  }
+  return kNoLabel;
 }
 
 }  // namespace allomon::internal

@@ -9,9 +9,11 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <string_view>
 
 #include "tracker/core/ids.h"
 #include "tracker/core/thread_state.h"
+#include "tracker/label_set.h"
 
 namespace allomon::internal {
 
@@ -24,7 +26,21 @@ struct LabelScope {
   size_t key_bytes;  // kUpToZero: a zero ends it
   size_t value_bytes;
   LabelSetId set;  // the set of this scope and those outside of it, if `is_known`
-  uint32_t is_known;
+  uint16_t is_known;
+  uint16_t has_end;  // 1: it is the first member of an EndingScope
+};
+
+// The recordings that note the ends of scopes, at most: those at once.
+inline constexpr uint32_t kMostNotedPlaces = 2;
+
+// A scope with an end, which recordings note: the content of an `allomon_ending_scope`.
+struct EndingScope {
+  LabelScope scope;
+  // Its record in each recording that has sampled blocks of it.
+  struct Place {
+    uint32_t serial;  // of the recording; 0: none
+    uint32_t number;
+  } places[kMostNotedPlaces];
 };
 
 inline constexpr size_t kUpToZero = SIZE_MAX;
@@ -36,6 +52,19 @@ inline uintptr_t SealOf(const LabelScope* scope, const ThreadState& thread) {
 inline bool IsPushed(const LabelScope* scope, const ThreadState& thread) {
   return scope->seal == SealOf(scope, thread);
 }
+
+// Called at the end of a scope that a recording has noted, and by EndLabel().  Set once, by the
+// recorder, before a scope is noted.
+extern std::atomic<void (*)(const EndingScope& scope)> recorder_scope_end_hook;
+extern std::atomic<void (*)(const LabelSet& label)> recorder_label_end_hook;
+
+// Notes the end of a scope with an end, which has been popped.  Cost: two loads if no block was
+// sampled in it.
+void EndScopeSlow(const LabelScope& scope);
+
+// Ends a label for the blocks of all threads that have it now.  Has no effect in a handler that has
+// interrupted the tracker.
+void EndLabel(std::string_view key, std::string_view value);
 
 // Pops a scope that is not the innermost one, with all scopes inside of it.  A scope that has ended
 // already, or that another thread pushed, is left alone.  Both cases are counted.
@@ -59,7 +88,17 @@ inline void PopLabelScope(LabelScope* scope) {
   thread.label_scope = scope->outer;
   std::atomic_signal_fence(std::memory_order_release);
   scope->seal = 0;
+  if (__builtin_expect(scope->has_end != 0, 0)) EndScopeSlow(*scope);
 }
+
+// Returns the innermost scope with an end that is at `scope` or outside of it, up to a scope that
+// has been overwritten; nullptr: there is none.
+EndingScope* FindEndingScope(LabelScope* scope, const ThreadState& thread);
+
+// Returns the place of the scope's own label in a set that was interned for it; kNoLabel: its key
+// is not there, since sets had no more room.
+inline constexpr uint32_t kNoLabel = UINT32_MAX;
+uint32_t PlaceOfLabel(const LabelScope& scope, const LabelSet& set);
 
 // Returns the interned set of the calling thread's labels.  Cost: a few loads if it is known; a
 // walk and a look-up once for each scope in which blocks are sampled.  The caller itself has made

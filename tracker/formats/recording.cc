@@ -163,6 +163,7 @@ void ReadReferences(const Counts& count, ProcessReader* reader, Part* part) {
     ReadEvents<Event>(count.events, reader, &part->process);
   }
   reader->ReadRecords(SegmentKind::kLive, count.live, &part->process.live);
+  reader->ReadRecords(SegmentKind::kScopes, count.scopes, &part->process.scopes);
 }
 
 void ReadRows(const Counts& count, ProcessReader* reader, Part* part) {

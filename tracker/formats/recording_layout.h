@@ -60,6 +60,7 @@ enum class SegmentKind : uint32_t {
   kModules = 8,   // Module
   kText = 9,      // bytes, which TextRef refers to
   kSaved = 10,    // SavedCount
+  kScopes = 11,   // Scope
 };
 
 struct SegmentHeader {
@@ -174,6 +175,19 @@ struct LiveBlock {
 };
 static_assert(sizeof(LiveBlock) == 32);
 
+// A scope of labels with an end, as long as a sampled block of it is live.  Its
+// blocks are those that its thread allocated from its begin to its end with the scope's label.
+struct Scope {
+  uint32_t thread;       // 0: not in use
+  uint32_t label;        // which of `labels` is the scope's own, from 0
+  TextRef labels;        // in force in the scope, in the form of a row's
+  uint64_t begin_nanos;  // since the recording's start; not after the birth of its first block
+  uint64_t end_nanos;    // 0: it is still open
+};
+static_assert(sizeof(Scope) == 32);
+// Scope::thread: the program ended the label for all blocks, of any thread, that had it then.
+inline constexpr uint32_t kEveryThread = UINT32_MAX;
+
 struct Thread {
   uint32_t tid;  // 0: not in use
   uint32_t ended;
@@ -228,6 +242,7 @@ enum class Shortage : uint32_t {
   kNames = 4,    // names of functions: their frames have addresses instead
   kSaved = 5,    // rows whose part of the peak was not saved
   kFrames = 6,   // frames in code for whose module there was no room
+  kScopes = 7,   // scopes of labels, and labels, whose end is not in the recording
 };
 inline constexpr uint32_t kShortages = 16;  // the others are reserved
 
@@ -257,7 +272,7 @@ struct ProcessRecord {
 
   // Numbers of records in use, by kind (a record below may still be all zero).
   struct {
-    uint32_t nodes, rows, events, live, threads, timeline, modules, text_bytes, saved, reserved;
+    uint32_t nodes, rows, events, live, threads, timeline, modules, text_bytes, saved, scopes;
   } records;
 
   uint64_t last_nanos;  // of a sample or death, since the start; threads may have later ones

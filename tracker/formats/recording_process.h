@@ -116,6 +116,7 @@ struct Process {
   std::vector<Row> rows;
   std::vector<Event> events;
   std::vector<LiveBlock> live;
+  std::vector<Scope> scopes;  // none: the program has told no end of a scope with sampled blocks
   std::vector<Thread> threads;
   std::vector<TimelinePoint> timeline;  // with the state at the end
   std::vector<Module> modules;

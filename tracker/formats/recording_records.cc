@@ -140,7 +140,7 @@ Head HeadOf(const layout_1::ProcessRecord& stored) {
                  stored.records.modules,
                  stored.records.text_bytes,
                  /*saved=*/0,
-                 /*reserved=*/0};
+                 /*scopes=*/0};
   head.peak_epoch[0] = stored.peak_epoch;
   head.record.allocated = SumOf(stored.allocated);
   head.record.live = SumOf(stored.live);

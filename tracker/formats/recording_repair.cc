@@ -101,6 +101,21 @@ bool Repair(const Process& process, LiveBlock* block) {
   return true;
 }
 
+bool Repair(const Process& process, Scope* scope) {
+  if (scope->thread == 0) {
+    *scope = {};
+    return false;
+  }
+  const bool is_thread = scope->thread == kEveryThread || scope->thread <= process.threads.size();
+  const bool is_time = scope->end_nanos == 0 || scope->begin_nanos <= scope->end_nanos;
+  if (is_thread && is_time && scope->begin_nanos <= kMostNanos && scope->end_nanos <= kMostNanos &&
+      !process.TextOf(scope->labels).empty()) {
+    return false;
+  }
+  *scope = {};
+  return true;
+}
+
 bool Repair(Process::Thread* thread) {
   bool changed = Limit(&thread->allocated);
   changed |= Limit(&thread->live);
@@ -170,6 +185,7 @@ void RepairRecords(Process* process) {
   for (Process::Event& event : process->events) process->damaged += Repair(*process, &event);
   for (Process::Thread& thread : process->threads) Repair(&thread, &process->damaged);
   for (LiveBlock& block : process->live) process->damaged += Repair(*process, &block);
+  for (Scope& scope : process->scopes) process->damaged += Repair(*process, &scope);
   for (TimelinePoint& point : process->timeline) process->damaged += Repair(&point);
   for (Module& module : process->modules) process->damaged += Repair(&module);
 }

@@ -20,6 +20,7 @@ struct OwnBlock {
   uint64_t birth_bytes;
   Written<LiveBlock> file;
   std::atomic<uint32_t> next_free;
+  uint32_t scope;  // number of its Scope; 0: none
 };
 static_assert(sizeof(OwnBlock) == 40);
 
@@ -62,8 +63,9 @@ class LiveBlocks {
   }
 
   // The block's row is published last: a reader that sees it sees the rest.
-  void Set(uint32_t number, const LiveBlock& block) const {
+  void Set(uint32_t number, const LiveBlock& block, uint32_t scope) const {
     OwnBlock& own = own_.At(number);
+    own.scope = scope;
     own.size_bytes = block.size_bytes;
     own.birth_nanos = block.birth_nanos;
     own.birth_bytes = block.birth_bytes;

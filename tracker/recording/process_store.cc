@@ -28,6 +28,7 @@ bool ProcessStore::Begin(SegmentFile* file, const ProcessFacts& facts) {
   rows_.Begin(&source_, count(&Counts::rows), count(&Counts::saved));
   lifetimes_.Begin(&source_, count(&Counts::events));
   live_.Begin(&source_, count(&Counts::live));
+  scopes_.Begin(&source_, count(&Counts::scopes));
   threads_.Begin(&source_, count(&Counts::threads), facts.name);
   timeline_.Begin(&source_, count(&Counts::timeline),
                   process_[&ProcessRecord::timeline_interval_nanos]);
@@ -61,6 +62,7 @@ void ProcessStore::Clear() {
   rows_.Clear();
   lifetimes_.Clear();
   live_.Clear();
+  scopes_.Clear();
   threads_.Clear();
   timeline_.Clear();
   segment_ = 0;
@@ -115,8 +117,11 @@ bool ProcessStore::AddBlock(const Birth& birth, LiveBlocks::Cache* cache, BlockN
   name->number = number;
   name->row = row;
   name->thread = birth.thread;
-  live_.Set(number, {row, birth.thread, birth.size_bytes, birth.sample.nanos,
-                     birth.sample.exact_words * internal::kBytesPerWord});
+  live_.Set(number,
+            {row, birth.thread, birth.size_bytes, birth.sample.nanos,
+             birth.sample.exact_words * internal::kBytesPerWord},
+            birth.scope);
+  if (birth.scope != 0) scopes_.AddBlock(birth.scope);
   if (!rows_.AddBlock(row, birth.object_bytes, peak_)) missing_.Count(Shortage::kSaved);
   threads_.AddSample(birth.thread, birth.sample);
   const Wide& bytes = birth.sample.bytes;
@@ -179,7 +184,28 @@ void ProcessStore::RemoveBlock(const BlockName& name, const Death& death) {
   } else {
     process_[&ProcessRecord::last_nanos].Store(death.nanos);
   }
+  const uint32_t scope = live_.At(name.number).scope;
   live_.Release(name.number, death.cache);
+  if (scope != 0) scopes_.RemoveBlock(scope);
+}
+
+uint32_t ProcessStore::EnterScope(const ScopeFacts& facts) {
+  const uint32_t number = WithRoom(file_, [&]() ALLOMON_REQUIRES(recorder_lock) -> uint32_t {
+    TextRef labels = {};
+    if (!label_texts_.Find(facts.labels, &labels)) return 0;
+    return scopes_.Add(facts.owner, facts.outer,
+                       {facts.thread, facts.label, labels, facts.nanos, 0});
+  });
+  if (number == 0) missing_.Count(Shortage::kScopes);
+  return number;
+}
+
+void ProcessStore::EndLabel(const LabelSet& label, uint64_t nanos) {
+  const uint32_t added = WithRoom(file_, [&]() ALLOMON_REQUIRES(recorder_lock) -> uint32_t {
+    TextRef text = {};
+    return label_texts_.Find(label, &text) && scopes_.EndLabel(label.id(), text, nanos) ? 1 : 0;
+  });
+  if (added == 0) missing_.Count(Shortage::kScopes);
 }
 
 void ProcessStore::Unload(uintptr_t begin, uintptr_t end, uint64_t by) {

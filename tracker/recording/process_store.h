@@ -20,6 +20,7 @@
 #include "tracker/recording/records.h"
 #include "tracker/recording/resident_memory.h"
 #include "tracker/recording/rows.h"
+#include "tracker/recording/scopes.h"
 #include "tracker/recording/segment_file.h"
 #include "tracker/recording/text.h"
 #include "tracker/recording/threads.h"
@@ -56,7 +57,18 @@ struct Birth {
   RowKey key;
   HalfUnits units;
   uint32_t thread;
+  uint32_t scope;  // number of the innermost scope with an end; 0: none
   ThreadSample sample;
+};
+
+// A scope with an end, in which a block is about to be added.
+struct ScopeFacts {
+  const void* owner;
+  LabelSet labels;  // in force in it
+  uint32_t label;   // the place of its own label among them
+  uint32_t outer;   // number of the next one outside of it; 0: none
+  uint32_t thread;
+  uint64_t nanos;
 };
 
 // The fields stored in the table entry of a block.
@@ -95,6 +107,13 @@ class ProcessStore {
     threads_.Leave(thread, exact_words);
     live_.Drain(cache);
   }
+  // Returns the number of a new scope; 0 if there is no room, which is counted.
+  uint32_t EnterScope(const ScopeFacts& facts);
+  void EndScopeLocked(uint32_t number, const void* owner, uint64_t nanos)
+      ALLOMON_REQUIRES(recorder_lock) {
+    scopes_.End(number, owner, nanos);
+  }
+  void EndLabel(const LabelSet& label, uint64_t nanos);
   // Moves addresses of code that is unloaded: see ModuleTable and CallTree.
   void Unload(uintptr_t begin, uintptr_t end, uint64_t by);
 
@@ -141,6 +160,7 @@ class ProcessStore {
   RowTable rows_;
   LifetimeTable lifetimes_;
   LiveBlocks live_;
+  ScopeTable scopes_;
   ThreadTable threads_;
   Timeline timeline_;
   Missing missing_;

@@ -43,6 +43,7 @@ uint32_t g_last_serial ALLOMON_GUARDED_BY(recorder_lock) = 0;
 __thread ThreadSlot thread_slots[kMostRecorders] __attribute__((ALLOMON_TLS_MODEL));
 
 static_assert(sizeof(BlockName) <= sizeof(ValueRoom));
+static_assert(kMostRecorders == internal::kMostNotedPlaces);
 
 void Put(const BlockName& name, ValueRoom* room) { memcpy(room->bytes, &name, sizeof(name)); }
 BlockName Get(const ValueRoom& room) {
@@ -227,6 +228,8 @@ bool Recorder::AddBirth(const Allocation& allocation, bool young, ValueRoom* roo
     return false;
   }
   DescribeBirth(allocation, young, &slot, &birth);
+  internal::LabelScope* const labels = internal::CurrentThread().label_scope;
+  birth.scope = __builtin_expect(labels == nullptr, 1) ? 0 : ScopeOf(labels, birth);
   BlockName name;
   if (!store_.AddBlock(birth, &slot.blocks, &name)) return false;
   name.serial = serial_;
@@ -472,6 +475,20 @@ void Recorder::EndThreadAt(uint32_t place) {
   slot.has_ended = true;
 }
 
+void Recorder::EndScope(const internal::EndingScope& scope) {
+  const internal::DefaultFloat our_float;
+  const RecorderHold hold;
+  for (uint32_t place = 0; place < kMostRecorders; ++place) {
+    Recorder* const recorder = g_recorders[place];
+    if (recorder == nullptr || scope.places[place].serial != recorder->serial_) continue;
+    const uint64_t nanos = recorder->Nanos();
+    if (!recorder->IsWriting() || (recorder->IsCheckDue(nanos) && !recorder->IsReadyLocked())) {
+      continue;
+    }
+    recorder->store_.EndScopeLocked(scope.places[place].number, &scope, nanos);
+  }
+}
+
 // The recording has ended, but a thread that began to free a block before that may still read this
 // thread's words.
 void Recorder::ForgetThreadLocked(const ThreadSlot& slot) {
@@ -479,8 +496,9 @@ void Recorder::ForgetThreadLocked(const ThreadSlot& slot) {
   store_.threads().Forget(slot.number);
 }
 
-void Recorder::Unload(uintptr_t begin, uintptr_t end, uintptr_t by) {
-  const internal::DefaultFloat our_float;
+// Calls run(recorder) for each recording that is being written, without the lock.
+template <typename Run>
+void Recorder::ForEach(Run run) {
   for (uint32_t place = 0; place < kMostRecorders; ++place) {
     internal::SessionId session = 0;
     {
@@ -491,8 +509,18 @@ void Recorder::Unload(uintptr_t begin, uintptr_t end, uintptr_t by) {
     }
     // Another thread may stop the recording meanwhile.
     const internal::PinnedClient<Recorder, internal::SessionKind::kRecording> recorder(session);
-    if (recorder) recorder->store_.Unload(begin, end, by);
+    if (recorder) run(recorder.operator->());
   }
+}
+
+void Recorder::EndLabel(const LabelSet& label) {
+  const internal::DefaultFloat our_float;
+  ForEach([&](Recorder* recorder) { recorder->store_.EndLabel(label, recorder->Nanos()); });
+}
+
+void Recorder::Unload(uintptr_t begin, uintptr_t end, uintptr_t by) {
+  const internal::DefaultFloat our_float;
+  ForEach([&](Recorder* recorder) { recorder->store_.Unload(begin, end, by); });
 }
 
 }  // namespace allomon::recording

@@ -6,6 +6,7 @@
 #include <cstdint>
 
 #include "tracker/core/ids.h"
+#include "tracker/core/label_scope.h"
 #include "tracker/core/sample_weights.h"
 #include "tracker/core/session_client.h"
 #include "tracker/core/word_meter.h"
@@ -87,6 +88,9 @@ class Recorder final : public internal::SessionClient {
 
   // The calling thread ends.
   static void EndThread() ALLOMON_EXCLUDES(recorder_lock);
+  // A scope of labels with an end has ended, or a label has for all threads.
+  static void EndScope(const internal::EndingScope& scope) ALLOMON_EXCLUDES(recorder_lock);
+  static void EndLabel(const LabelSet& label) ALLOMON_EXCLUDES(recorder_lock);
   // Code goes; see ProcessStore.
   static void Unload(uintptr_t begin, uintptr_t end, uintptr_t by) ALLOMON_EXCLUDES(recorder_lock);
 
@@ -94,7 +98,11 @@ class Recorder final : public internal::SessionClient {
   bool AddBlock(const Allocation& allocation, bool young, internal::ValueRoom* room);
   bool AddBirth(const Allocation& allocation, bool young, internal::ValueRoom* room, bool* look);
   void DescribeBirth(const Allocation& allocation, bool young, ThreadSlot* slot, Birth* birth);
+  uint32_t ScopeOf(internal::LabelScope* innermost, const Birth& birth);
+  uint32_t EnterScopeSlow(internal::EndingScope* scope, const Birth& birth, uint32_t depth);
   bool IsLookDue(uint64_t nanos);
+  template <typename Run>
+  static void ForEach(Run run) ALLOMON_EXCLUDES(recorder_lock);
   bool IsLookDueSlow(uint64_t nanos, uint64_t look_nanos, uint64_t allocated_bytes);
   void EndBlock(EventKind kind, internal::ValueRoom* room);
   // Whether blocks may be added.  A child of fork begins its recording here: then *nanos, which

@@ -84,6 +84,8 @@ void InstallHooks() {
     internal::HoldAroundFork(&recorder_lock);
     internal::recorder_exit_hook.store(Recorder::EndThread, std::memory_order_release);
     internal::recorder_unload_hook.store(Recorder::Unload, std::memory_order_release);
+    internal::recorder_scope_end_hook.store(Recorder::EndScope, std::memory_order_release);
+    internal::recorder_label_end_hook.store(Recorder::EndLabel, std::memory_order_release);
     return true;
   }();
   static_cast<void>(installed);

@@ -14,6 +14,7 @@ using recording::LiveBlock;
 using recording::ProcessRecord;
 using recording::Recorder;
 using recording::Row;
+using recording::Scope;
 using recording::SegmentHeader;
 using recording::SegmentKind;
 using recording::Standing;
@@ -76,6 +77,7 @@ int RecordingCopy::WriteProcesses(Recorder& recorder, CopyFile* file) {
     row_count_ = process.records.rows;
     thread_count_ = process.records.threads;
     saved_count_ = process.records.saved;
+    text_bytes_ = process.records.text_bytes;
   }
   return 0;
 }
@@ -109,6 +111,15 @@ void RecordingCopy::DropUnknown() {
     LiveBlock* const blocks = RecordsOf<LiveBlock>(segment_);
     for (size_t i = 0; i < kRecordsPerSegment<LiveBlock>; ++i) {
       if (blocks[i].row > row_count_ || blocks[i].thread > thread_count_) blocks[i] = {};
+    }
+  }
+  if (header.kind == SegmentKind::kScopes) {
+    Scope* const scopes = RecordsOf<Scope>(segment_);
+    for (size_t i = 0; i < kRecordsPerSegment<Scope>; ++i) {
+      const bool is_known =
+          scopes[i].thread == recording::kEveryThread || scopes[i].thread <= thread_count_;
+      const recording::TextRef& text = scopes[i].labels;
+      if (!is_known || uint64_t{text.offset} + text.length_bytes > text_bytes_) scopes[i] = {};
     }
   }
   if (header.kind == SegmentKind::kRows) {

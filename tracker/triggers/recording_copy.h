@@ -46,6 +46,7 @@ class RecordingCopy {
   uint32_t row_count_ = 0;
   uint32_t thread_count_ = 0;
   uint32_t saved_count_ = 0;
+  uint32_t text_bytes_ = 0;
   alignas(8) char segment_[recording::kSegmentBytes] = {};
 };
 

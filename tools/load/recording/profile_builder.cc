@@ -7,6 +7,7 @@
 
 #include "tools/heap/born.h"
 #include "tools/heap/sum_check.h"
+#include "tools/load/recording/ended_scopes.h"
 #include "tools/load/recording/recording_profile.h"
 #include "tracker/base/check.h"
 #include "tracker/formats/recording_weights.h"
@@ -67,12 +68,14 @@ void ProfileBuilder::Add(const Process& process) {
   const std::vector<uint32_t> sample_of = AddRows(process, AddStacks(process));
   AddEvents(process, sample_of);
   AddAges(process, sample_of);
+  AddOutlived(process, sample_of);
   for (const std::string& note : process.notes) profile_.notes.push_back(note);
 }
 
 void ProfileBuilder::AddHead(const Process& process) {
   const Process::Record& record = process.record;
   profile_.missing.Add(MissingOf(record.missing));
+  profile_.has_ends = profile_.has_ends || !process.scopes.empty();
   profile_.has_halves = profile_.has_halves || process.has_halves;
   profile_.is_sum = ++processes_ > 1;
   if (profile_.is_sum) {
@@ -191,6 +194,17 @@ void ProfileBuilder::AddAges(const Process& process, const std::vector<uint32_t>
   }
 }
 
+void ProfileBuilder::AddOutlived(const Process& process, const std::vector<uint32_t>& sample_of) {
+  const EndedScopes scopes(process);
+  if (scopes.empty()) return;
+  for (const LiveBlock& block : process.live) {
+    if (block.row == 0) continue;
+    const heap::Amount amount =
+        WeightOf(block.size_bytes, process.rows[block.row - 1], process.record.rate);
+    scopes.AddCells(block, amount, &profile_.samples[sample_of[block.row]]);
+  }
+}
+
 // Limits the frames per stack, so that the stacks of a hostile recording fit into memory.
 uint64_t ProfileBuilder::MostFrames() {
   uint64_t frames = 0;
@@ -208,6 +222,7 @@ heap::HeapProfile ProfileBuilder::Finish() {
     sample.stack = tree_.StackOf(node_of_sample_[i], most);
     Merge(&sample.deaths);
     Merge(&sample.ages);
+    Merge(&sample.outlived);
   }
   locations_.Store(&profile_);
   if (labels_.is_full()) profile_.notes.push_back("it has too many labels: some are (other)");

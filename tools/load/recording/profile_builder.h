@@ -57,6 +57,7 @@ class ProfileBuilder {
   heap::Sample& SampleOf(const Key& key);
   void AddEvents(const Process& process, const std::vector<uint32_t>& sample_of);
   void AddAges(const Process& process, const std::vector<uint32_t>& sample_of);
+  void AddOutlived(const Process& process, const std::vector<uint32_t>& sample_of);
   uint64_t MostFrames();
 
   heap::HeapProfile profile_;

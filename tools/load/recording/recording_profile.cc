@@ -163,6 +163,7 @@ heap::Missing MissingOf(const Shortages& shortages) {
   missing.saved = number(Shortage::kSaved);
   missing.names = number(Shortage::kNames);
   missing.frames = number(Shortage::kFrames);
+  missing.scopes = number(Shortage::kScopes);
   return missing;
 }
 

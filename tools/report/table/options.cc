@@ -266,7 +266,8 @@ const options::Command<Options>& TableOf(Command command) {
                   [](Options* options) { return SetOnlyView(View::kLeaks, options); }},
                  {"--source", "FUNCTION", "", "the function's source with amounts beside its lines",
                   SetSource},
-                 load::BornOption(&Options::born)} +
+                 load::BornOption(&Options::born),
+                 load::OutlivedOption(&Options::outlived)} +
             Selections(),
         kWithStacks},
        {kMlmonTitle,
@@ -290,9 +291,13 @@ const options::Command<Options>& TableOf(Command command) {
 
 absl::StatusOr<Options> ParseOptions(const std::vector<std::string>& args, Command command) {
   auto parsed = TableOf(command).Parse(args);
-  if (!parsed.ok() || parsed->born.is_all() || !parsed->view.has_value()) return parsed;
-  if (*parsed->view != View::kLeaks && *parsed->view != View::kTimeline) return parsed;
-  return Bad("--born: --leaks and --timeline are of blocks of all ages");
+  if (!parsed.ok()) return parsed;
+  const bool is_born = !parsed->born.is_all(), is_outlived = parsed->outlived.is_asked;
+  if (is_born && is_outlived) return Bad("--born and --outlived: give one of them");
+  const bool is_of_all = parsed->view == View::kLeaks || parsed->view == View::kTimeline;
+  if (is_born && is_of_all) return Bad("--born: --leaks and --timeline are of blocks of all ages");
+  if (is_outlived && is_of_all) return Bad("--outlived: --leaks and --timeline are of all blocks");
+  return parsed;
 }
 
 absl::Status CheckInputs(const Options& options, unsigned kind, const std::string& file) {

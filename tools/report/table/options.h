@@ -11,6 +11,7 @@
 #include "absl/status/statusor.h"
 #include "tools/heap/born.h"
 #include "tools/heap/heap_profile.h"
+#include "tools/heap/outlived.h"
 #include "tools/heap/selection.h"
 #include "tools/options/command_line.h"
 
@@ -46,6 +47,7 @@ struct Options : options::Common {
   std::optional<View> view;            // none: functions
   heap::Selection selection;
   heap::Born born;              // report only
+  heap::Outlived outlived;      // report only
   std::string by_label;         // the key whose values are rows, or outermost frames; empty: none
   std::string source;           // the function whose source is shown
   bool fail_on_growth = false;  // diff only

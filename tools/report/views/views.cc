@@ -46,7 +46,8 @@ absl::StatusOr<std::string> ShowSum(const Options& options, const Terminal& term
   Progress progress(terminal.shows_progress);
   auto profile = LoadSum(options.files, options.debug_dir, &progress);
   if (!profile.ok()) return profile.status();
-  const std::string why_not = heap::KeepBorn(options.born, &*profile);
+  std::string why_not = heap::KeepBorn(options.born, &*profile);
+  if (why_not.empty()) why_not = heap::KeepOutlived(options.outlived, &*profile);
   if (!why_not.empty()) return absl::InvalidArgumentError(options.files[0] + ": " + why_not);
   const auto report = ReportOf(*profile, options, SpaceOf(options, terminal));
   if (!report.ok()) {

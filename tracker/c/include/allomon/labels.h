@@ -51,6 +51,14 @@ typedef struct allomon_label_scope {
   uintptr_t allomon_private[8];
 } allomon_label_scope;
 
+// A scope with an end: recordings know which of its blocks are still live after it, and
+// `allomon report --outlived` shows them.  Close it with allomon_label_pop(&ending.scope).  Nothing
+// else may be done with `scope`.
+typedef struct allomon_ending_scope {
+  allomon_label_scope scope;
+  uintptr_t allomon_private[4];
+} allomon_ending_scope;
+
 // A number for a set of labels, valid until the process ends.  0: no labels.
 typedef uint32_t allomon_labels;
 
@@ -64,6 +72,26 @@ ALLOMON_C_PROCEDURE(allomon_label_push_sized,
                     (allomon_label_scope * scope, const char* key, size_t key_bytes,
                      const char* value, size_t value_bytes),
                     (scope, key, key_bytes, value, value_bytes))
+
+// Opens a scope with an end.  SIZE_MAX bytes: a zero ends the text.  A null key makes a scope
+// without label and end.
+//
+// A block outlived its scope if it is live after the scope was closed.  Blocks that another thread
+// allocated with these labels (allomon_labels_enter) do not belong to the scope: see
+// allomon_label_end.  Scopes inside of it with exactly other labels (allomon_labels_enter) have
+// blocks of their own, too.  Cost of the push: one call.  Cost of the pop: as for other scopes, and
+// a lock if a recording has sampled blocks of the scope.
+ALLOMON_C_PROCEDURE(allomon_label_push_ending,
+                    (allomon_ending_scope * ending, const char* key, size_t key_bytes,
+                     const char* value, size_t value_bytes),
+                    (ending, key, key_bytes, value, value_bytes))
+
+// Ends a label for work that has gone over several threads: blocks that have it now, and are live
+// later, outlived it.  The label may be used again; blocks that are allocated later belong to the
+// time after.  Recordings take 65,536 different labels; further ones have no effect, and are
+// counted (allomon_labels_statistics, `others`).  Cost: a look-up and a lock.  In a signal handler
+// that has interrupted malloc it has no effect.
+ALLOMON_C_PROCEDURE(allomon_label_end, (const char* key, const char* value), (key, value))
 
 // Returns the labels in force on the calling thread.  Cost: a few loads if this scope was queried
 // before or a block was sampled in it; else a look-up of its labels (100 ns).
@@ -123,20 +151,30 @@ class LabelText {
   std::string_view text_;
 };
 
+// An argument of ScopedLabel: blocks that are allocated inside should not be live after it.
+enum LabelEnd { kEnds = 1 };
+
 // A label for the length of a C++ scope.  Key and value must outlive it.
 class [[nodiscard]] ScopedLabel {
  public:
   ScopedLabel(LabelText key, LabelText value) {
-    allomon_label_push_sized(&scope_, key.data(), key.size(), value.data(), value.size());
+    allomon_label_push_sized(&ending_.scope, key.data(), key.size(), value.data(), value.size());
   }
-  ~ScopedLabel() { allomon_label_pop(&scope_); }
+  ScopedLabel(LabelText key, LabelText value, LabelEnd) : ending_() {
+    allomon_label_push_ending(&ending_, key.data(), key.size(), value.data(), value.size());
+  }
+  ~ScopedLabel() { allomon_label_pop(&ending_.scope); }
   ScopedLabel(const ScopedLabel&) = delete;
   ScopedLabel& operator=(const ScopedLabel&) = delete;
   static void* operator new(size_t) = delete;
 
  private:
-  allomon_label_scope scope_;
+  allomon_ending_scope ending_;
 };
+
+// Ends a label for work that has gone over several threads: allomon_label_end.  A zero ends each
+// text.
+inline void EndLabel(const char* key, const char* value) { allomon_label_end(key, value); }
 
 // Labels that are passed along with a task: copy it freely, to any thread.
 class Labels {

@@ -24,12 +24,12 @@ thread.
 from allomon.counting import Site, counted
 from allomon.frames import Frame
 from allomon.gate import limit_allocations
-from allomon.labels import current, entered, label
+from allomon.labels import current, end_label, entered, label
 from allomon.process import Error, is_there
 from allomon.recording import save, start, statistics, stop
 from allomon.tracker import LiveStack, Tracker
 
 __all__ = [
-    "Error", "Frame", "LiveStack", "Site", "Tracker", "counted", "current", "entered", "is_there",
-    "label", "limit_allocations", "save", "start", "statistics", "stop",
+    "Error", "Frame", "LiveStack", "Site", "Tracker", "counted", "current", "end_label",
+    "entered", "is_there", "label", "limit_allocations", "save", "start", "statistics", "stop",
 ]

@@ -12,22 +12,39 @@ from allomon.process import functions, is_there
 
 
 class _Scope(ctypes.Structure):
-    _fields_ = [("words", ctypes.c_size_t * 8)]
+    """An allomon_ending_scope, which begins with an allomon_label_scope."""
+    _fields_ = [("words", ctypes.c_size_t * 12)]
+
+
+_UP_TO_ZERO = ctypes.c_size_t(-1)
 
 
 @contextlib.contextmanager
-def label(key, value):
-    """Blocks that are allocated inside have this label for as long as they live."""
+def label(key, value, ends=False):
+    """Blocks that are allocated inside have this label for as long as they live.
+
+    `ends`: what is allocated inside should not be live after it, and `allomon report --outlived`
+    shows what is."""
     if not is_there():
         yield
         return
     # Kept here until the scope ends: the library reads them when it samples.
     key, value, scope = str(key).encode(), str(value).encode(), _Scope()
-    functions.allomon_label_push(ctypes.byref(scope), key, value)
+    if ends:
+        functions.allomon_label_push_ending(
+            ctypes.byref(scope), key, _UP_TO_ZERO, value, _UP_TO_ZERO)
+    else:
+        functions.allomon_label_push(ctypes.byref(scope), key, value)
     try:
         yield
     finally:
         functions.allomon_label_pop(ctypes.byref(scope))
+
+
+def end_label(key, value):
+    """Ends a label of work that has gone over several threads, for all blocks that have it now."""
+    if is_there():
+        functions.allomon_label_end(str(key).encode(), str(value).encode())
 
 
 def current():
