@@ -84,6 +84,46 @@ class Module(Case):
             self.assertRegex(phases, r"\binner\b.*\b500\d{4}\b")
             self.assertRegex(self.report("--metric=alloc", self.path(name)), r"serve.*program")
 
+    ENDS = """
+import threading
+import allomon
+
+def serve(n):
+    return bytearray(n)
+
+allomon.start("x.rec", rate=1)
+with allomon.label("request", "one", ends=True):
+    kept = serve(1_000_000)
+    dropped = serve(2_000_000)
+del dropped
+with allomon.label("job", "7"):
+    labels = allomon.current()
+
+def elsewhere():
+    global result
+    with allomon.entered(labels):
+        result = serve(3_000_000)
+
+thread = threading.Thread(target=elsewhere)
+thread.start()
+thread.join()
+allomon.end_label("job", "7")
+allomon.save("now.rec")
+allomon.stop()
+"""
+
+    def test_what_outlives_its_scope(self):
+        with open(self.path("program.py"), "w", encoding="utf-8") as file:
+            file.write(f"import sys\nsys.path.insert(0, {FOLDER!r})\n" + self.ENDS)
+        done = self.run_preloaded(
+            ["/usr/bin/python3", "-B", "program.py"], {"ALLOMON_PROFILE": "idle"}
+        )
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        for key, amount in (("request", r"100\d{4}"), ("job", r"300\d{4}")):
+            for name in ("x.rec", "now.rec"):
+                shown = self.report(f"--outlived={key}", self.path(name))
+                self.assertRegex(shown, rf"serve.*\b{amount}\b")
+
     FORKS = """
 import os
 import allomon

@@ -147,6 +147,24 @@ print(failure(keep, 50, blocks=1000, nbytes=20000))
         self.assertRegex(text[4], r"^keep allocated [\d,]+ bytes; the limit is 7,799$")
         self.assertEqual(text[5], "None")
 
+    def test_nothing_outlives(self):
+        text = self.output_of("""
+@allomon.nothing_outlives
+def test_arrays(n):
+    arrays(n)
+
+@allomon.nothing_outlives
+def test_keep(n):
+    keep(n)
+
+test_arrays(50)
+try:
+    test_keep(50)
+except AssertionError as error:
+    print(str(error).splitlines()[0])
+""")
+        self.assertRegex(text, r"^test_keep left 10\d blocks alive; the limit is 0$")
+
     def test_an_exception_of_the_function_goes_first_and_ends_the_scope(self):
         self.output_of("""
 @allomon.limit_allocations(0)

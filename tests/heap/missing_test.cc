@@ -21,10 +21,12 @@ TEST(MissingTest, EachKindIsSaid) {
             "not in the recording, for want of room: 1 sample of blocks of 24 bytes; a larger "
             "--limit may help");
   for (const MissingKind& kind : kMissingKinds) missing.*kind.count = 2;
-  EXPECT_EQ(MissingText(missing),
-            "not in the recording, for want of room: 2 samples of blocks of 2 bytes, the ages of "
-            "2 deaths and promotions, ages of blocks of 2 threads, what 2 rows had at the peak, 2 "
-            "names of functions, and the modules of 2 frames; a larger --limit may help");
+  EXPECT_EQ(
+      MissingText(missing),
+      "not in the recording, for want of room: 2 samples of blocks of 2 bytes, the ages of "
+      "2 deaths and promotions, ages of blocks of 2 threads, what 2 rows had at the peak, 2 "
+      "names of functions, the modules of 2 frames, and 2 ends of labels; a larger --limit may "
+      "help");
 }
 
 TEST(MissingTest, AMetricIsWholeIfAllThatItCountsIsThere) {

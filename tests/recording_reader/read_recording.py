@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Reads recordings as tracker/formats/RECORDING.md says, from that page alone, and prints them.
 
-One line for each process, row, event, live block, thread, point and module.  Damaged recordings
-are not its trade.
+One line for each process, row, event, live block, scope, thread, point and module.  Damaged
+recordings are not its trade.
 """
 
 import math
@@ -12,7 +12,7 @@ import sys
 SEGMENT = 65536
 HEAD = 64
 MAGIC = b"ALLOREC\n"
-PROCESS, NODES, ROWS, EVENTS, LIVE, THREADS, POINTS, MODULES, TEXT, SAVED = range(1, 11)
+PROCESS, NODES, ROWS, EVENTS, LIVE, THREADS, POINTS, MODULES, TEXT, SAVED, SCOPES = range(1, 12)
 LAYOUT = {
     NODES: struct.Struct("<QIBBxx"),
     ROWS: struct.Struct("<IHBBII4Q4I"),
@@ -22,6 +22,7 @@ LAYOUT = {
     POINTS: struct.Struct("<QQQQ"),
     MODULES: struct.Struct("<QQQQIIBB6x32s"),
     SAVED: struct.Struct("<QQ"),
+    SCOPES: struct.Struct("<IIIIQQ"),
 }
 RECORD = struct.Struct("<IIIIQQQdIIIIII10IQQQIIQQ16QII10Q")
 # Version 1, of which the other records are the same.
@@ -45,7 +46,7 @@ class Recording:
         self.segments = {}
         for number in range(1, min(used, len(self.bytes) // SEGMENT, limit // SEGMENT)):
             head = struct.unpack_from("<4sIII", self.bytes, number * SEGMENT)
-            if head[0] == b"ASEG" and 1 <= head[1] <= 10:
+            if head[0] == b"ASEG" and 1 <= head[1] <= 11:
                 self.segments.setdefault((head[2], head[1], head[3]), number)
         self.processes = [
             number for (process, kind, _), number in self.segments.items()
@@ -167,7 +168,7 @@ class Process:
         self.seed, self.rate = record[6:8]
         self.program = recording.text(process, *record[10:12])
         if recording.version == 1:
-            counts = self.counts = (*record[14:22], 0)
+            counts = self.counts = (*record[14:22], 0, 0)
             self.last_nanos = record[22]
             self.missing = record[36:38] + (0,) * 14
             self.memory = (0,) * 4
@@ -246,6 +247,10 @@ def print_process(recording, number, out):
     for block in recording.records(number, LIVE, process.counts[3]):
         if block[0]:
             out(f"live {block}")
+    for scope in recording.records(number, SCOPES, process.counts[9]):
+        if scope[0]:
+            labels = recording.text(number, *scope[2:4]).replace("\0", "|")
+            out(f"scope {(*scope[:2], *scope[4:])} {labels}")
     for thread in threads:
         if thread[0]:
             name = thread[2].split(b"\0")[0].decode(errors="replace")

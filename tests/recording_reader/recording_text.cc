@@ -54,8 +54,8 @@ std::string StackOf(const Process& process, uint32_t number) {
 void PrintLine(const std::string& line) { std::printf("%s\n", line.c_str()); }
 
 // "tenant|acme|".
-std::string LabelsOf(const Process& process, const Process::Row& row) {
-  std::string text(process.TextOf(row.labels));
+std::string LabelsOf(const Process& process, const TextRef& labels) {
+  std::string text(process.TextOf(labels));
   for (char& letter : text) letter = letter == '\0' ? '|' : letter;
   return text;
 }
@@ -66,7 +66,7 @@ void PrintRow(const Process& process, const Process::Row& row) {
             std::to_string(LeastSizeOf(static_cast<uint16_t>(row.size_class - 1))) + " " +
             std::to_string(row.source) + " " + std::to_string(row.young ? 1 : 0) + " " +
             Tuple(row.allocated) + " " + Tuple(row.live) + " " + Tuple(row.peak) + " " +
-            LabelsOf(process, row));
+            LabelsOf(process, row.labels));
 }
 
 void PrintHead(const Process& process) {
@@ -119,6 +119,11 @@ void Print(const Process& process) {
     if (block.row == 0) continue;
     PrintLine("live " + Tuple(block.row, block.thread, block.size_bytes, block.birth_nanos,
                               block.birth_bytes));
+  }
+  for (const Scope& scope : process.scopes) {
+    if (scope.thread == 0) continue;
+    PrintLine("scope " + Tuple(scope.thread, scope.label, scope.begin_nanos, scope.end_nanos) +
+              " " + LabelsOf(process, scope.labels));
   }
   for (const Process::Thread& thread : process.threads) {
     if (thread.tid == 0) continue;

@@ -114,6 +114,21 @@ TEST(MetricsTest, SumsOfALabelAreThoseOfTheProcess) {
   EXPECT_EQ(figures.labels.at("phase").values.at("(none)").samples, 3);
 }
 
+TEST(MetricsTest, WhatOutlivedIsThatOfEachLabel) {
+  Process process = ProcessOf({LabelsOf({"request", "r", "tenant", "acme"}),
+                               LabelsOf({"request", "r", "tenant", "zeta"}), ""});
+  process.record.last_nanos = 1000;
+  process.rows[0].probability = 0.5;
+  // Two scopes of requests, of which one has ended.  Source 0 has a header of 8 bytes.
+  process.scopes = {{1, 0, process.rows[0].labels, 100, 200},
+                    {2, 0, process.rows[1].labels, 100, 0}};
+  process.live = {{1, 1, 64, 150, 0}, {1, 1, 64, 250, 0}, {2, 2, 64, 150, 0}, {3, 1, 64, 150, 0}};
+  const ProcessFigures figures = FiguresOf(process);
+  EXPECT_EQ(figures.labels.at("request").values.at("r").outlived_bytes, 144);
+  EXPECT_EQ(figures.labels.at("tenant").values.at("acme").outlived_bytes, 0);
+  EXPECT_NE(TextOf(process).find("label=\"request\",value=\"r\"} 144\n"), std::string::npos);
+}
+
 TEST(MetricsTest, ValuesBeyondTheMostHaveNoLinesAndAreCounted) {
   std::vector<std::string> texts;
   for (int i = 0; i < 1500; ++i) texts.push_back(LabelsOf({"request", std::to_string(i)}));

@@ -6,7 +6,9 @@
 #include <vector>
 
 #include "tools/heap/labels.h"
+#include "tools/load/recording/ended_scopes.h"
 #include "tools/load/recording/label_table.h"
+#include "tools/load/recording/profile_builder.h"
 #include "tools/serve/metrics.h"
 
 namespace allomon::serve {
@@ -17,8 +19,9 @@ using recording::Shortage;
 using recording::Sum;
 
 Figures Of(const Sum& allocated, const Sum& live, const Sum& peak) {
-  return {allocated.bytes, allocated.blocks, live.bytes,
-          live.blocks,     peak.bytes,       static_cast<double>(allocated.samples)};
+  return {allocated.bytes,     allocated.blocks, live.bytes,
+          live.blocks,         peak.bytes,       static_cast<double>(allocated.samples),
+          /*outlived_bytes=*/0};
 }
 
 void AddTo(const Figures& more, Figures* sum) {
@@ -34,12 +37,14 @@ void AddTo(const Figures& more, Figures* sum) {
 class SumsBySet {
  public:
   explicit SumsBySet(const Process& process) {
+    std::vector<uint32_t> set_of_row;
     for (const Process::Row& row : process.rows) {
-      if (row.size_class == 0) continue;
-      const uint32_t set = table_.Add(process.TextOf(row.labels));
-      AddTo(Of(row.allocated, row.live, row.peak), &sums_[set]);
+      const bool is_used = row.size_class != 0;
+      set_of_row.push_back(is_used ? table_.Add(process.TextOf(row.labels)) : 0);
+      if (is_used) AddTo(Of(row.allocated, row.live, row.peak), &sums_[set_of_row.back()]);
     }
     for (const auto& [set, sums] : sums_) sets_[set].labels = table_.CopyOf(set);
+    AddOutlived(process, set_of_row);
   }
 
   std::set<std::string> Keys() const {
@@ -54,13 +59,27 @@ class SumsBySet {
   std::map<std::string, Figures> ByValueOf(const std::string& key) const {
     std::map<std::string, Figures> values;
     for (const auto& [set, sample] : sets_) {
-      const std::string value = LabelText(heap::LabelValue(sample, key));
-      AddTo(sums_.at(set), &values[value]);
+      Figures& sum = values[LabelText(heap::LabelValue(sample, key))];
+      AddTo(sums_.at(set), &sum);
+      for (const heap::OutlivedCell& cell : sample.outlived) {
+        if (sample.labels[cell.label].key == key) sum.outlived_bytes += cell.since_end.amount.bytes;
+      }
     }
     return values;
   }
 
  private:
+  void AddOutlived(const Process& process, const std::vector<uint32_t>& set_of_row) {
+    const recording::EndedScopes scopes(process);
+    if (scopes.empty()) return;
+    for (const recording::LiveBlock& block : process.live) {
+      if (block.row == 0) continue;
+      const Process::Row& row = process.rows[block.row - 1];
+      scopes.AddCells(block, recording::WeightOf(block.size_bytes, row, process.record.rate),
+                      &sets_[set_of_row[block.row - 1]]);
+    }
+  }
+
   recording::LabelTable table_;
   std::unordered_map<uint32_t, Figures> sums_;
   std::unordered_map<uint32_t, heap::Sample> sets_;  // samples that have only labels

@@ -64,6 +64,9 @@ constexpr LabelMetric kOfLabels[] = {
      &Figures::live_bytes},
     {"allomon_label_peak_bytes", "gauge", "Bytes that were live when the process had most.",
      &Figures::peak_bytes},
+    {"allomon_label_outlived_bytes", "gauge",
+     "Bytes of blocks that are live after their scope of the label has ended.",
+     &Figures::outlived_bytes},
     {"allomon_label_samples_total", "counter", "Blocks that were sampled.", &Figures::samples},
 };
 

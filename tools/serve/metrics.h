@@ -21,6 +21,7 @@ struct Figures {
   double live_blocks = 0;
   double peak_bytes = 0;  // bytes live at the process's peak
   double samples = 0;
+  double outlived_bytes = 0;  // of a label's value: live after the label's scopes have ended
 };
 
 // Limits for each process: the most values that a label has lines for, by allocated bytes, and the

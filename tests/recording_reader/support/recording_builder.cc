@@ -38,6 +38,7 @@ class FileBuilder {
     count.modules = NumberOfLast(process.modules);
     count.text_bytes = static_cast<uint32_t>(process.text.size());
     count.saved = NumberOfLast(process.saved);
+    count.scopes = NumberOfLast(process.scopes);
     AddSegment(SegmentKind::kProcess, 0, &process.record, sizeof(process.record));
     AddRecords(SegmentKind::kNodes, process.nodes);
     AddRecords(SegmentKind::kRows, process.rows);
@@ -47,6 +48,7 @@ class FileBuilder {
     AddRecords(SegmentKind::kTimeline, process.timeline);
     AddRecords(SegmentKind::kModules, process.modules);
     AddRecords(SegmentKind::kSaved, process.saved);
+    AddRecords(SegmentKind::kScopes, process.scopes);
     AddPieces(SegmentKind::kText, process.text.data(), process.text.size(), kTextRoom);
   }
 
@@ -252,6 +254,14 @@ RecordedProcess RandomProcess(uint32_t pid, uint64_t seed, uint32_t stacks, uint
   std::memcpy(process.modules.back().build_id, &file, sizeof(file));
   process.AddThread(pid, "main");
   process.timeline.push_back({1000, 10, 5, 7});
+  // The blocks are born at 0.
+  const TextRef scope =
+      process.AddText(std::string("tenant\0"
+                                  "0\0",
+                                  9));
+  for (uint32_t i = 0; i < 6; ++i) process.scopes.push_back({1, i / 4, scope, i / 3, i * 100});
+  process.scopes.push_back({});
+  process.scopes.push_back({kEveryThread, 0, scope, 0, 300});
   for (uint32_t i = 0; i < kShortages; ++i) process.record.missing[i] = i * i;
   process.threads[0].last_nanos = process.record.last_nanos + 5;
   std::mt19937_64 random(seed);

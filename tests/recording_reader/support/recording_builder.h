@@ -50,6 +50,7 @@ struct RecordedProcess {
   std::vector<Row> rows;
   std::vector<Event> events;
   std::vector<LiveBlock> live;
+  std::vector<Scope> scopes;
   std::vector<Thread> threads;
   std::vector<TimelinePoint> timeline;
   std::vector<Module> modules;

@@ -27,6 +27,8 @@ constexpr size_t kGrowthColumns = 4;
 
 const char* VerdictText(Verdict verdict) {
   switch (verdict) {
+    case Verdict::kOutlived:
+      return "outlived its scope";
     case Verdict::kGrows:
       return "grows";
     case Verdict::kMayGrow:
@@ -85,6 +87,10 @@ Survivors SurvivorsOf(const heap::Sample& sample, const heap::Sampling& sampling
     survivors.old.Add(Scaled(estimate, 1 - YoungerShare(cell.log2_nanos, run_nanos / 8)));
     survivors.young_bytes += cell.amount.bytes * YoungerShare(cell.log2_nanos, run_nanos / 2);
     survivors.aged_bytes += cell.amount.bytes;
+  }
+  for (const heap::OutlivedCell& cell : sample.outlived) {
+    if (!cell.is_innermost) continue;
+    survivors.outlived.Add(heap::EstimateOf(cell.since_end.amount, sample, sampling));
   }
   for (const heap::AgeCell& cell : sample.deaths) {
     survivors.died_old_bytes +=
@@ -190,10 +196,13 @@ class LeaksView {
     return has_ages_ ? row.self.old.amount.bytes : row.self.live.amount.bytes;
   }
 
+  static double Outlived(const Row& row) { return row.self.outlived.amount.bytes; }
+
   static int Rank(Verdict verdict) {
-    if (verdict == Verdict::kGrows) return 0;
-    if (verdict == Verdict::kMayGrow) return 1;
-    return verdict == Verdict::kNoise ? 3 : 2;
+    if (verdict == Verdict::kOutlived) return 0;
+    if (verdict == Verdict::kGrows) return 1;
+    if (verdict == Verdict::kMayGrow) return 2;
+    return verdict == Verdict::kNoise ? 4 : 3;
   }
 
   Verdict VerdictOf(const Survivors& survivors) const {
@@ -204,6 +213,9 @@ class LeaksView {
   bool Comes(const Row& a, const Row& b) const {
     const int rank_a = Rank(VerdictOf(a.self)), rank_b = Rank(VerdictOf(b.self));
     if (rank_a != rank_b) return rank_a < rank_b;
+    if (rank_a == Rank(Verdict::kOutlived) && Outlived(a) != Outlived(b)) {
+      return Outlived(a) > Outlived(b);
+    }
     if (rank_a <= Rank(Verdict::kMayGrow) && GrowthOf(a) != GrowthOf(b)) {
       return GrowthOf(a) > GrowthOf(b);
     }
@@ -216,6 +228,10 @@ class LeaksView {
   }
   AmountStyle OldStyle() const {
     return {"old", has_ages_ ? "old" : "", "", scene_.measure.blocks, false, kDropTotal};
+  }
+
+  AmountStyle OutlivedStyle() const {
+    return {"outlived", "outlived", "", scene_.measure.blocks, scene_.HasIntervals(), kStays};
   }
 
   // Columns with a key are for programs, and have bytes per second.
@@ -243,6 +259,7 @@ class LeaksView {
       AddNameColumns(table);
     }
     AddAmountColumns(LiveStyle(), table);
+    if (scene_.profile->has_ends) AddAmountColumns(OutlivedStyle(), table);
     AddAmountColumns(OldStyle(), table);
     AddGrowthColumns(table);
     table->columns.push_back(
@@ -259,13 +276,16 @@ class LeaksView {
     AddRowName(row, verdict != Verdict::kNoise, &cells);
     AddAmountCells(LiveStyle(), self.live, ValueOf(scene_.whole.amount, scene_.measure.blocks),
                    &cells);
+    if (scene_.profile->has_ends) {
+      AddAmountCells(OutlivedStyle(), self.outlived, scene_.whole.amount.bytes, &cells);
+    }
     AddAmountCells(OldStyle(), self.old, scene_.whole.amount.bytes, &cells);
     AddGrowthCells(row, &cells);
     const double freed = std::max(
         0.0, PercentOf(self.allocated_bytes - self.live.amount.bytes, self.allocated_bytes));
     cells.push_back(NumberCell(PercentText(freed), freed));
-    cells.push_back(
-        TextCell(VerdictText(verdict), verdict == Verdict::kGrows ? Paint::kHot : Paint::kPlain));
+    const Paint paint = Rank(verdict) <= Rank(Verdict::kGrows) ? Paint::kHot : Paint::kPlain;
+    cells.push_back(TextCell(VerdictText(verdict), paint));
     return cells;
   }
 
@@ -281,7 +301,7 @@ class LeaksView {
 
   void AddStacks(std::vector<TextLine>* lines) const {
     for (size_t i = 0; i < std::min(kStacks, rows_.size()); ++i) {
-      if (i > 0 && VerdictOf(rows_[i].self) != Verdict::kGrows) break;
+      if (i > 0 && Rank(VerdictOf(rows_[i].self)) > Rank(Verdict::kGrows)) break;
       if (rows_[i].best_stack == heap::kNone) continue;
       views::AddStack(scene_, rows_[i].best_stack,
                       AmountText(rows_[i].best_weight, false) + " of " + NameOf(rows_[i]) +
@@ -303,6 +323,7 @@ class LeaksView {
 void Survivors::Add(const Survivors& other) {
   live.Add(other.live);
   old.Add(other.old);
+  outlived.Add(other.outlived);
   young_bytes += other.young_bytes;
   aged_bytes += other.aged_bytes;
   died_old_bytes += other.died_old_bytes;
@@ -312,6 +333,8 @@ void Survivors::Add(const Survivors& other) {
 
 Verdict VerdictOf(const Survivors& survivors, const Generations& generations) {
   if (!heap::IsSure(survivors.live)) return Verdict::kNoise;
+  const bool has_outlived = survivors.outlived.amount.bytes > 0;
+  if (has_outlived && heap::IsSure(survivors.outlived)) return Verdict::kOutlived;
   if (!(survivors.aged_bytes > 0)) return Verdict::kUnknown;
   const double young = survivors.young_bytes / survivors.aged_bytes;
   const double live = survivors.live.amount.bytes;

@@ -14,6 +14,7 @@ namespace allomon::views {
 struct Survivors {
   heap::Estimate live;
   heap::Estimate old;         // part of `live` that is older than an eighth of the run
+  heap::Estimate outlived;    // part of `live` whose scope of labels has ended
   double young_bytes = 0;     // younger than half of the run
   double aged_bytes = 0;      // bytes of known age
   double died_old_bytes = 0;  // bytes of blocks that died older than an eighth of the run
@@ -24,6 +25,7 @@ struct Survivors {
 };
 
 enum class Verdict {
+  kOutlived,   // ten samples or more are live after their scope of labels has ended
   kGrows,      // has all ages; old blocks stay, and more become old all the time
   kMayGrow,    // as kGrows, but as many bytes may die old: too few samples to tell
   kFilled,     // grew and has stopped: a cache that is full
@@ -37,8 +39,8 @@ enum class Verdict {
 };
 Verdict VerdictOf(const Survivors& survivors, const Generations& generations);
 
-// Adds the table "leaks" and the stacks of its first rows.  Growing rows come first, the fastest on
-// top; the others follow by old bytes.
+// Adds the table "leaks" and the stacks of its first rows.  Rows that outlived their scopes come
+// first, by these bytes; growing rows follow, the fastest on top, and the others by old bytes.
 void AddLeaks(const Scene& scene, Report* report);
 
 }  // namespace allomon::views

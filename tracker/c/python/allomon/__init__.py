@@ -23,7 +23,7 @@ thread.
 
 from allomon.counting import Site, counted
 from allomon.frames import Frame
-from allomon.gate import limit_allocations
+from allomon.gate import limit_allocations, nothing_outlives
 from allomon.labels import current, end_label, entered, label
 from allomon.process import Error, is_there
 from allomon.recording import save, start, statistics, stop
@@ -31,5 +31,6 @@ from allomon.tracker import LiveStack, Tracker
 
 __all__ = [
     "Error", "Frame", "LiveStack", "Site", "Tracker", "counted", "current", "end_label",
-    "entered", "is_there", "label", "limit_allocations", "save", "start", "statistics", "stop",
+    "entered", "is_there", "label", "limit_allocations", "nothing_outlives", "save", "start",
+    "statistics", "stop",
 ]

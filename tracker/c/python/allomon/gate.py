@@ -86,6 +86,11 @@ def check(count, where, blocks=None, *, nbytes=None, peak_bytes=None, live_block
         raise AssertionError("\n".join([f"{where} {texts}", *lines]))
 
 
+def nothing_outlives(function):
+    """A decorator: the function fails if a block that it allocates is live after a call."""
+    return limit_allocations(live_blocks=0)(function)
+
+
 def limit_allocations(blocks=None, *, nbytes=None, peak_bytes=None, live_blocks=None, warm_up=0):
     """A decorator: the function fails if its thread allocates more in a call.
 
