@@ -53,6 +53,32 @@ TEST(WireTest, NumberHasItsTagAndZeroIsLeftOut) {
   EXPECT_EQ(bytes, "\x08\x96\x01");
 }
 
+TEST(WireTest, ChosenZeroIsThere) {
+  std::string bytes;
+  WireWriter writer(&bytes);
+  writer.Chosen(3, 0);
+  writer.Chosen(1, 150);
+  EXPECT_EQ(bytes, std::string("\x18\x00\x08\x96\x01", 5));
+}
+
+TEST(WireTest, FixedNumbersComeBack) {
+  std::string bytes;
+  WireWriter writer(&bytes);
+  writer.Fixed64(3, 0);
+  EXPECT_EQ(bytes, "");
+  writer.Fixed64(3, 0xfedcba9876543210);
+  EXPECT_EQ(bytes, "\x19\x10\x32\x54\x76\x98\xba\xdc\xfe");
+  writer.Number(1, 5);
+  WireReader reader(bytes);
+  ASSERT_TRUE(reader.Next());
+  EXPECT_EQ(reader.fixed64(), 0xfedcba9876543210);
+  EXPECT_EQ(reader.number(), 0u);
+  ASSERT_TRUE(reader.Next());
+  EXPECT_EQ(reader.fixed64(), 0u);
+  EXPECT_EQ(reader.number(), 5u);
+  EXPECT_FALSE(IsMessage(bytes.substr(0, 8)));
+}
+
 TEST(WireTest, StringHasItsLength) {
   std::string bytes;
   WireWriter(&bytes).Bytes(2, "testing");

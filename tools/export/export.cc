@@ -44,6 +44,8 @@ const std::vector<ExportFormat>& ExportFormats() {
       {"heap_v2", "go tool pprof, jeprof, gperftools' pprof", "heap", ToHeapV2},
       {"jemalloc", "jeprof: as jemalloc writes heap_v2", "heap", ToJemalloc},
       {"mlmon", "mlprof and allomon report: mlmon.out and its .sources", "mlmon.out", ToMlmon},
+      {"otlp", "collectors of OpenTelemetry: profiles in protobuf", "otlp", ToOtlp, false},
+      {"otlp-json", "collectors of OpenTelemetry: the same in JSON", "otlp.json", ToOtlpJson},
       {"csv", "spreadsheets and data frames: a row per stack and size", "csv", ToCsv},
       {"json", "your own programs: all that the profile has", "json", ToJson},
   };

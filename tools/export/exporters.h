@@ -21,6 +21,8 @@ Exported ToMassif(const heap::HeapProfile& profile, heap::Metric metric);
 Exported ToHeapV2(const heap::HeapProfile& profile, heap::Metric metric);
 Exported ToJemalloc(const heap::HeapProfile& profile, heap::Metric metric);
 Exported ToMlmon(const heap::HeapProfile& profile, heap::Metric metric);
+Exported ToOtlp(const heap::HeapProfile& profile, heap::Metric metric);
+Exported ToOtlpJson(const heap::HeapProfile& profile, heap::Metric metric);
 Exported ToCsv(const heap::HeapProfile& profile, heap::Metric metric);
 Exported ToJson(const heap::HeapProfile& profile, heap::Metric metric);
 

@@ -26,9 +26,18 @@ void WireWriter::Varint(uint64_t value) {
 }
 
 void WireWriter::Number(uint32_t field, uint64_t value) {
-  if (value == 0) return;
+  if (value != 0) Chosen(field, value);
+}
+
+void WireWriter::Chosen(uint32_t field, uint64_t value) {
   Varint(Tag(field, kVarint));
   Varint(value);
+}
+
+void WireWriter::Fixed64(uint32_t field, uint64_t value) {
+  if (value == 0) return;
+  Varint(Tag(field, kFixed64));
+  for (int bit = 0; bit < 64; bit += 8) out_->push_back(static_cast<char>(value >> bit));
 }
 
 void WireWriter::Bytes(uint32_t field, std::string_view bytes) {
@@ -65,12 +74,18 @@ bool WireReader::Skip(size_t bytes) {
   return true;
 }
 
+bool WireReader::ReadFixed64() {
+  if (rest_.size() < 8) return Fail();
+  for (int i = 7; i >= 0; --i) fixed64_ = fixed64_ << 8 | static_cast<unsigned char>(rest_[i]);
+  return Skip(8);
+}
+
 bool WireReader::ReadValue(uint32_t wire_type) {
   switch (wire_type) {
     case kVarint:
       return TakeVarint(&rest_, &number_) || Fail();
     case kFixed64:
-      return Skip(8);
+      return ReadFixed64();
     case kFixed32:
       return Skip(4);
     case kLengthDelimited: {
@@ -88,6 +103,7 @@ bool WireReader::ReadValue(uint32_t wire_type) {
 bool WireReader::Next() {
   if (rest_.empty()) return false;
   number_ = 0;
+  fixed64_ = 0;
   bytes_ = {};
   is_bytes_ = false;
   uint64_t tag = 0;

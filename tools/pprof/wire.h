@@ -1,4 +1,5 @@
-// Reads and writes the wire format of protocol buffers: as much of it as profile.proto needs.
+// Reads and writes the wire format of protocol buffers: as much of it as pprof's and
+// OpenTelemetry's profiles need.
 //
 // Objects share nothing; a reader refers to the bytes that it was given, which must outlive it.
 #ifndef ALLOMON_TOOLS_PPROF_WIRE_H_
@@ -20,6 +21,9 @@ class WireWriter {
   // Writes nothing for 0, because readers take an absent number for 0.
   void Number(uint32_t field, uint64_t value);
   void Signed(uint32_t field, int64_t value) { Number(field, static_cast<uint64_t>(value)); }
+  // Writes 0, too: of a choice between fields, the one that is there counts.
+  void Chosen(uint32_t field, uint64_t value);
+  void Fixed64(uint32_t field, uint64_t value);
   // Appends a string, or a message that has been written to a string of its own.
   void Bytes(uint32_t field, std::string_view bytes);
 
@@ -49,6 +53,7 @@ class WireReader {
   bool is_bytes() const { return is_bytes_; }
   uint64_t number() const { return number_; }        // 0 for bytes
   std::string_view bytes() const { return bytes_; }  // empty for numbers
+  uint64_t fixed64() const { return fixed64_; }      // 0 for all but fields of 8 bytes
 
   // Appends the numbers of the field: a single one, or several that are packed.  False if they are
   // damaged.
@@ -57,11 +62,13 @@ class WireReader {
  private:
   bool Fail();
   bool ReadValue(uint32_t wire_type);
+  bool ReadFixed64();
   bool Skip(size_t bytes);
 
   std::string_view rest_;
   std::string_view bytes_;
   uint64_t number_ = 0;
+  uint64_t fixed64_ = 0;
   uint32_t field_ = 0;
   bool is_bytes_ = false;
   bool failed_ = false;
