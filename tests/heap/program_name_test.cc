@@ -1,4 +1,4 @@
-// The names by which people know what they started.
+// Programs have the names that people know.
 #include "tools/heap/program_name.h"
 
 #include <gtest/gtest.h>

@@ -33,7 +33,7 @@ std::atomic<size_t> kept_sessions{0};
 
 }  // namespace
 
-// Each function allocates in its own frame, and touches what it allocates.
+// Each function allocates in its own frame, and writes to the block.
 extern "C" {
 __attribute__((noinline)) void* OpenSession(int request) {
   void* const session = malloc(kSessionBytes);

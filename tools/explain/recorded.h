@@ -16,7 +16,7 @@ struct AskedFor {
   heap::Interval interval;  // in 95 of 100 runs; both ends are equal if it is exact
 };
 
-// Reads the file of a recording whose process may run.  Fails with the reason if the recording
+// Reads the file of a recording; its process may run.  Fails with the reason if the recording
 // lacks live blocks of the process: it began later, has lost samples, or belongs to several
 // processes.
 absl::StatusOr<AskedFor> ReadAskedFor(const std::string& path, uint32_t pid,

@@ -59,7 +59,7 @@ int64_t ValueOf(const Sample& sample, const Column& column) {
   return pprof::Rounded(column.is_blocks ? amount.blocks : amount.bytes);
 }
 
-// What one sample of the contract stands for: all blocks with one stack and the same attributes.
+// A sample of the contract stands for all blocks with one stack and the same attributes.
 struct Row {
   uint32_t stack = 0;
   std::vector<uint32_t> attributes;

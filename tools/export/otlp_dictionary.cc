@@ -118,7 +118,7 @@ uint32_t Dictionary::Location(uint32_t number) {
   for (const heap::Line& line : location.lines) {
     out.Bytes(kLocationLines, Line(Function(profile_.functions[line.function]), line.line));
   }
-  // A frame of which nothing is known would be the location 0, which means that none is there.
+  // An unknown frame would be the location 0, which stands for a missing one.
   if (message.empty()) out.Bytes(kLocationLines, Line(Function({}), 0));
   return known = locations_.Add(std::move(message));
 }

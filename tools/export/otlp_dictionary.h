@@ -44,7 +44,7 @@ class Table {
   std::vector<const std::string*> items_;
 };
 
-// Has only what was asked for, so that nothing is there to which nothing refers.
+// Has only items that were asked for, so that something refers to each.
 class Dictionary {
  public:
   // The profile must outlive the dictionary.

@@ -188,7 +188,7 @@ struct HeapProfile {
   std::array<bool, kMetrics> has = {};  // by Metric
   bool has_blocks = true;               // false: only bytes are known (mlmon.out)
   bool has_ends = false;                // the program tells ends of scopes of labels
-  bool is_sum = false;                  // of several processes, whose peaks were at different times
+  bool is_sum = false;                  // of several processes, with peaks at different times
 
   // Hits per word of 8 bytes (README.md of tracker/, section 1).  1: exact.  0: not known, so that
   // rows have no intervals.

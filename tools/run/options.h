@@ -20,7 +20,7 @@ struct Options : options::Common {
   uint32_t guard_one_in = 0;     // 0: as ALLOMON_GUARD says
   uint32_t in_place_one_in = 0;  // 0: as ALLOMON_IN_PLACE says
   bool no_children = false;
-  bool keeps_malloc = false;  // the program's own, for what is not sampled
+  bool keeps_malloc = false;  // the program's own, for blocks that are not sampled
   bool quiet = false;         // no progress, no closing lines but errors
   uint64_t limit_bytes = recording::kDefaultLimitBytes;
   std::string out;                   // empty: named by the program

@@ -92,7 +92,7 @@ inline void PopLabelScope(LabelScope* scope) {
 }
 
 // Returns the innermost scope with an end that is at `scope` or outside of it, up to a scope that
-// has been overwritten; nullptr: there is none.
+// has been overwritten, or nullptr.
 EndingScope* FindEndingScope(LabelScope* scope, const ThreadState& thread);
 
 // Returns the place of the scope's own label in a set that was interned for it; kNoLabel: its key

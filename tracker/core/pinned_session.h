@@ -49,7 +49,7 @@ class PinnedSession {
       LetGo(session);
     }
   }
-  // Pins a session whose id a caller gave: also false if the session is of another kind.
+  // Pins a session by an id that a caller gave: also false if the session is of another kind.
   PinnedSession(SessionId id, SessionKind kind) : PinnedSession(id) {
     if (session_ == nullptr || session_->kind() == kind) return;
     Session& other = *session_;

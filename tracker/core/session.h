@@ -66,7 +66,7 @@ class Session {
     bool concurrent = false;
   };
 
-  // Takes a free session; nullptr if there is none.  Callers hold the registry lock.
+  // Takes a free session, or returns nullptr.  Callers hold the registry lock.
   static Session* ClaimLocked(const Config& config, SessionClient* client)
       ALLOMON_REQUIRES(Registry::Get().lock());
 

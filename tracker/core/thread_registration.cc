@@ -59,7 +59,7 @@ void RegisterThreadSlow(ThreadState& thread) {
     Registry::Get().AddLocked(thread);
   }
   thread.registered = true;
-  // A thread whose exit is not noticed must not stay in the registry.
+  // A thread must not stay in the registry if its exit is not noticed.
   if (!g_exit_key_made.load() || pthread_setspecific(g_exit_key, &thread) != 0) {
     LeaveRegistry(thread);
   }

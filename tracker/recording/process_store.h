@@ -57,7 +57,7 @@ struct Birth {
   RowKey key;
   HalfUnits units;
   uint32_t thread;
-  uint32_t scope;  // number of the innermost scope with an end; 0: none
+  uint32_t scope;  // number of the innermost scope with an end, or 0
   ThreadSample sample;
 };
 
@@ -66,7 +66,7 @@ struct ScopeFacts {
   const void* owner;
   LabelSet labels;  // in force in it
   uint32_t label;   // the place of its own label among them
-  uint32_t outer;   // number of the next one outside of it; 0: none
+  uint32_t outer;   // number of the next one outside of it, or 0
   uint32_t thread;
   uint64_t nanos;
 };

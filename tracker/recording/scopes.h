@@ -25,7 +25,7 @@ class ScopeTable {
     const void* owner;  // the open scope; nullptr: it has ended
     Written<Scope> file;
     std::atomic<uint32_t> uses;  // 1 while open, and 1 for each block and each record inside
-    uint32_t outer;              // record of the next scope outside; 0: none
+    uint32_t outer;              // record of the next scope outside, or 0
     std::atomic<uint32_t> next_free;
   };
   struct Links {
@@ -49,7 +49,7 @@ class ScopeTable {
     of_label_.Clear();
   }
 
-  // Adds the record of an open scope, whose `end_nanos` is 0.  Returns 0 if there is no room.
+  // Adds the record of an open scope: `end_nanos` is 0.  Returns 0 if there is no room.
   uint32_t Add(const void* owner, uint32_t outer, const Scope& scope);
   // Ends it.  Has no effect if the record is another scope's.
   void End(uint32_t number, const void* owner, uint64_t nanos);

@@ -28,7 +28,7 @@ struct ThreadSample {
 
 class ThreadTable {
  public:
-  // `default_name` is the name of threads that are given none.
+  // `default_name` is the name of threads without one.
   void Begin(SegmentSource* source, WrittenField<uint32_t> count, const ThreadName& default_name);
   void Clear();
 

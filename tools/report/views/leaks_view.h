@@ -14,7 +14,7 @@ namespace allomon::views {
 struct Survivors {
   heap::Estimate live;
   heap::Estimate old;         // part of `live` that is older than an eighth of the run
-  heap::Estimate outlived;    // part of `live` whose scope of labels has ended
+  heap::Estimate outlived;    // part of `live`: its scope of labels has ended
   double young_bytes = 0;     // younger than half of the run
   double aged_bytes = 0;      // bytes of known age
   double died_old_bytes = 0;  // bytes of blocks that died older than an eighth of the run
