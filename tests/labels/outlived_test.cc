@@ -78,7 +78,12 @@ TEST(OutlivedTest, WhatIsLiveAfterTheScope) {
   }
   EXPECT_EQ(OutlivedBy(recorded.path(), "request"), (ByValue{{"1", 1000}}));
   EXPECT_EQ(OutlivedBy(recorded.path(), ""), (ByValue{{"", 1000}}));
-  EXPECT_EQ(OutlivedBy(recorded.path(), "tenant"), ByValue());
+  HeapProfile profile = ProfileOf(recorded.path());
+  EXPECT_EQ(heap::KeepOutlived({true, "tenant"}, &profile), "");
+  ASSERT_EQ(profile.notes.size(), 2u);
+  EXPECT_EQ(profile.notes[0], "no block has the label \"tenant\"; there is request");
+  EXPECT_EQ(profile.notes[1],
+            "only what is live of the label tenant whose scope has ended: nothing");
   cache.Add(20);
   kept.Free();
   EXPECT_EQ(OutlivedBy(recorded.path(), "request"), ByValue());

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "tools/heap/born.h"
+#include "tools/heap/labels.h"
 #include "tools/text/amounts.h"
 
 namespace allomon::heap {
@@ -56,9 +57,10 @@ std::string NoteOf(const std::string& key, const HeapProfile& profile) {
 std::string KeepOutlived(const Outlived& outlived, HeapProfile* profile) {
   if (!outlived.is_asked) return "";
   if (!profile->has_ends) {
-    return "no end of a scope is known: open scopes with ScopedLabel(key, value, allomon::kEnds) "
-           "(docs/labels.md)";
+    return "no end of a scope is known: open scopes with ScopedLabel(key, value, allomon::kEnds)";
   }
+  const bool has_key = outlived.key.empty() || HasLabel(*profile, outlived.key);
+  if (!has_key) profile->notes.push_back(NoSuchLabel(*profile, outlived.key));
   for (Sample& sample : profile->samples) KeepOfSample(outlived.key, &sample);
   profile->samples.erase(std::remove_if(profile->samples.begin(), profile->samples.end(),
                                         [](const Sample& sample) { return sample.ages.empty(); }),

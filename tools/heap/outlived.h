@@ -21,7 +21,7 @@ struct Outlived {
 // scopes counts once: for the innermost one, or for that of the key.
 //
 // Returns one line, and changes nothing, if the profile tells no end of a scope.  Else an empty
-// text.
+// text.  A key that no sample has is a note: scopes of it may have had no sampled blocks.
 std::string KeepOutlived(const Outlived& outlived, HeapProfile* profile);
 
 }  // namespace allomon::heap

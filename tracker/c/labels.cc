@@ -47,6 +47,7 @@ void allomon_label_push_ending(allomon_ending_scope* room, const char* key, size
   // A scope that longjmp left, and that is pushed again, has its end noted first.
   if (IsPushed(&ending->scope, CurrentThread())) PopLabelScope(&ending->scope);
   for (EndingScope::Place& place : ending->places) place = {};
+  has_ending_scopes.store(true, std::memory_order_relaxed);
   Push(&ending->scope, key, key_bytes, value, value_bytes, true);
 }
 

@@ -11,6 +11,7 @@ namespace allomon::internal {
 
 LabelCounts label_counts;
 
+std::atomic<bool> has_ending_scopes{false};
 std::atomic<void (*)(const EndingScope& scope)> recorder_scope_end_hook{nullptr};
 std::atomic<void (*)(const LabelSet& label)> recorder_label_end_hook{nullptr};
 

@@ -53,6 +53,9 @@ inline bool IsPushed(const LabelScope* scope, const ThreadState& thread) {
   return scope->seal == SealOf(scope, thread);
 }
 
+// Whether any scope with an end has been opened so far.
+extern std::atomic<bool> has_ending_scopes;
+
 // Called at the end of a scope that a recording has noted, and by EndLabel().  Set once, by the
 // recorder, before a scope is noted.
 extern std::atomic<void (*)(const EndingScope& scope)> recorder_scope_end_hook;

@@ -8,6 +8,7 @@ namespace allomon::recording {
 
 // A scope that a recording has noted knows its number.
 uint32_t Recorder::ScopeOf(internal::LabelScope* innermost, const Birth& birth) {
+  if (!internal::has_ending_scopes.load(std::memory_order_relaxed)) return 0;
   if (ThreadTable::IsShared(birth.thread)) return 0;  // its blocks cannot be told apart
   internal::EndingScope* const scope =
       internal::FindEndingScope(innermost, internal::CurrentThread());

@@ -57,6 +57,10 @@ std::string NextCommand(View view, const Scene& scene) {
   const Options& options = *scene.options;
   std::string command = "next: allomon report";
   for (const std::string& file : options.files) command += " " + file;
+  for (const options::Given& given : options.given) {
+    if (given.name != "--born" && given.name != "--outlived") continue;
+    command += " " + given.name + (given.value.empty() ? "" : "=" + given.value);
+  }
   if (options.metric.has_value()) {
     command += std::string(" --metric=") +
                (scene.measure.blocks ? "blocks" : heap::MetricName(scene.measure.metric));

@@ -40,6 +40,14 @@ std::string Output(const Report& report, const Options& options, const Terminal&
   return ToText(report, StyleOf(options, terminal));
 }
 
+// What may be the reason of an error, rather than the file.
+std::string PartText(const Options& options) {
+  if (options.outlived.is_asked)
+    return " (--outlived keeps live blocks alone, and not all of them)";
+  if (!options.born.is_all()) return " (--born keeps live blocks alone, and not all of them)";
+  return "";
+}
+
 }  // namespace
 
 absl::StatusOr<std::string> ShowSum(const Options& options, const Terminal& terminal) {
@@ -52,7 +60,7 @@ absl::StatusOr<std::string> ShowSum(const Options& options, const Terminal& term
   const auto report = ReportOf(*profile, options, SpaceOf(options, terminal));
   if (!report.ok()) {
     return absl::InvalidArgumentError(options.files[0] + ": " +
-                                      std::string(report.status().message()));
+                                      std::string(report.status().message()) + PartText(options));
   }
   return Output(*report, options, terminal);
 }
