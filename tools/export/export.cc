@@ -38,6 +38,7 @@ const std::vector<ExportFormat>& ExportFormats() {
       {"pprof", "go tool pprof, and allomon itself", "pb.gz", ToPprof, false},
       {"collapsed", "flamegraph.pl and its kin: a line per stack", "folded", ToCollapsed},
       {"speedscope", "speedscope", "speedscope.json", ToSpeedscope},
+      {"firefox", "Firefox Profiler, profiler.firefox.com", "firefox.json", ToFirefox},
       {"callgrind", "callgrind_annotate, KCachegrind", "callgrind", ToCallgrind},
       {"dhat", "dh_view.html of valgrind", "dhat.json", ToDhat},
       {"massif", "ms_print of valgrind, massif-visualizer", "massif", ToMassif},

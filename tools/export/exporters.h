@@ -15,6 +15,7 @@ using Exported = absl::StatusOr<OutputFiles>;
 Exported ToPprof(const heap::HeapProfile& profile, heap::Metric metric);
 Exported ToCollapsed(const heap::HeapProfile& profile, heap::Metric metric);
 Exported ToSpeedscope(const heap::HeapProfile& profile, heap::Metric metric);
+Exported ToFirefox(const heap::HeapProfile& profile, heap::Metric metric);
 Exported ToCallgrind(const heap::HeapProfile& profile, heap::Metric metric);
 Exported ToDhat(const heap::HeapProfile& profile, heap::Metric metric);
 Exported ToMassif(const heap::HeapProfile& profile, heap::Metric metric);
