@@ -216,6 +216,23 @@ TEST(FirefoxTest, PeakHasAMarkerAndItsRowsTheTime) {
   EXPECT_EQ(Exported(profile).at("threads")[0].at("markers").at("length"), 0);
 }
 
+TEST(FirefoxTest, LiveMemoryHasTheTimeOfItsBirth) {
+  HeapProfile profile = testing::LargeProfile(1);
+  profile.duration_seconds = 100;
+  profile.samples[0][Metric::kLive] = {10, 1000};
+  // Classes of 0.54 to 1.07 s and of 63.0 to 68.7 s, and one that is older than the recording.
+  profile.samples[0].ages = {
+      {20, 29, false, {2, 200.4}}, {20, 35, false, {5, 500.4}, 8}, {20, 60, false, {1, 100}}};
+  const Json rows = Exported(profile).at("threads")[0].at("nativeAllocations");
+  EXPECT_EQ(rows.at("weight"), Json({100, 500, 201, 199})) << "200 are of no class";
+  EXPECT_EQ(rows.at("time")[0], 0.0);
+  EXPECT_NEAR(rows.at("time")[1].get<double>(), 100'000 - 66'000, 2000);
+  EXPECT_NEAR(rows.at("time")[2].get<double>(), 100'000 - 805, 1);
+  EXPECT_EQ(rows.at("time")[3], 100'000.0);
+  profile.is_sum = true;  // whose processes had ends of their own
+  EXPECT_EQ(Exported(profile).at("threads")[0].at("nativeAllocations").at("length"), 1);
+}
+
 TEST(FirefoxTest, EmptyProfiles) {
   HeapProfile profile;
   profile.has[static_cast<size_t>(Metric::kLive)] = true;
@@ -242,6 +259,7 @@ TEST(FirefoxTest, NumbersThatAreNone) {
     profile.samples[0][Metric::kLive] = {odd, odd};
     profile.timeline[1] = {odd, odd, odd, odd};
     profile.timeline[3] = {odd, odd, odd, odd};
+    profile.samples[1].ages = {{0, 255, false, {odd, odd}, 255}, {0, 0, false, {odd, odd}}};
     Exported(profile);
   }
 }

@@ -5,14 +5,17 @@
 // that version and later ones read it.
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <string>
-#include <unordered_map>
+#include <tuple>
 #include <utility>
 #include <vector>
 
 #include "tools/export/exporters.h"
+#include "tools/export/firefox_tables.h"
 #include "tools/export/frames.h"
 #include "tools/export/json_text.h"
+#include "tools/heap/born.h"
 #include "tools/heap/heap_profile.h"
 #include "tools/heap/named_stacks.h"
 #include "tools/heap/program_name.h"
@@ -21,6 +24,9 @@
 namespace allomon::interchange {
 namespace {
 
+using firefox::Fill;
+using firefox::StackTree;
+using firefox::Texts;
 using heap::HeapProfile;
 using heap::Metric;
 
@@ -36,54 +42,6 @@ constexpr char kPeakMarker[] = "allomon-peak";
 
 double Bounded(double value, double most) { return value > 0 ? std::min(value, most) : 0; }
 double Millis(double seconds) { return Bounded(seconds * kMillisPerSecond, kMostMillis); }
-
-// Adds columns of equal values: the format has many that say nothing of a heap.
-void Fill(size_t length, const Json& value, std::initializer_list<const char*> names, Json* table) {
-  for (const char* name : names) (*table)[name] = Json::array_t(length, value);
-  (*table)["length"] = length;
-}
-
-// The texts of a table, each once.
-class Texts {
- public:
-  uint32_t Add(const std::string& text) {
-    const auto [at, is_new] = numbers_.try_emplace(text, texts_.size());
-    if (is_new) texts_.push_back(text);
-    return at->second;
-  }
-  const std::vector<std::string>& All() const { return texts_; }
-
- private:
-  std::unordered_map<std::string, uint32_t> numbers_;
-  std::vector<std::string> texts_;
-};
-
-// Stacks as a tree: a node is a frame and the node of its caller, which comes before it.
-class StackTree {
- public:
-  // Returns the node of the innermost frame.
-  uint32_t Add(const std::vector<uint32_t>& frames_outermost_first) {
-    uint32_t node = heap::kNone;
-    for (const uint32_t frame : frames_outermost_first) {
-      const uint64_t key = uint64_t{node} << 32 | frame;
-      const auto [at, is_new] = nodes_.try_emplace(key, frames_.size());
-      if (is_new) {
-        frames_.push_back(frame);
-        callers_.push_back(node == heap::kNone ? Json(nullptr) : Json(node));
-      }
-      node = at->second;
-    }
-    return node;
-  }
-  Json ToJson() && {
-    return {{"length", frames_.size()}, {"frame", frames_}, {"prefix", std::move(callers_)}};
-  }
-
- private:
-  std::unordered_map<uint64_t, uint32_t> nodes_;
-  std::vector<uint32_t> frames_;
-  std::vector<Json> callers_;
-};
 
 class Writer {
  public:
@@ -157,23 +115,67 @@ class Writer {
             {"length", 0}};
   }
 
-  // The form without addresses, since estimates are of no single blocks.  The peak is where it was,
-  // so that a range of the memory track has it or has it not.
+  // The form without addresses, since estimates are of no single blocks.  What a range of the
+  // memory track selects was live at the peak, or at the end and born in the range; what was
+  // allocated and has died counts at the end.
   Json AllocationsJson(Metric metric) const {
+    std::vector<double> times;
     std::vector<uint32_t> nodes;
     std::vector<int64_t> weights;
-    for (size_t i = 0; i < stacks_.stacks.size(); ++i) {
-      const int64_t bytes = stacks_.stacks[i][metric].bytes;
-      if (bytes == 0) continue;
-      nodes.push_back(nodes_[i]);
+    for (const auto& [time, node, bytes] : RowsOf(metric)) {
+      times.push_back(time);
+      nodes.push_back(node);
       weights.push_back(bytes);
     }
-    const double time = metric == Metric::kPeak ? PeakMillis() : end_;
-    return {{"time", std::vector<double>(nodes.size(), time)},
+    return {{"time", times},
             {"stack", nodes},
             {"weight", weights},
             {"weightType", "bytes"},
             {"length", nodes.size()}};
+  }
+
+  using Row = std::tuple<double, uint32_t, int64_t>;  // milliseconds, node, bytes
+
+  // In the order of time.
+  std::vector<Row> RowsOf(Metric metric) const {
+    std::vector<Births> births(stacks_.stacks.size());
+    if (metric == Metric::kLive && !profile_.is_sum) births = BirthsOfStacks();
+    std::vector<Row> rows;
+    for (size_t i = 0; i < stacks_.stacks.size(); ++i) {
+      const double last = metric == Metric::kPeak ? PeakMillis() : end_;
+      AddRows(births[i], stacks_.stacks[i][metric].bytes, last, nodes_[i], &rows);
+    }
+    std::sort(rows.begin(), rows.end());
+    return rows;
+  }
+
+  using Births = std::map<double, double>;  // bytes by milliseconds
+
+  std::vector<Births> BirthsOfStacks() const {
+    std::vector<Births> births(stacks_.stacks.size());
+    for (size_t i = 0; i < profile_.samples.size(); ++i) {
+      for (const heap::AgeCell& cell : profile_.samples[i].ages) {
+        const heap::Born ages = heap::AgesOf(cell);
+        const double age = Millis((ages.youngest_seconds + ages.oldest_seconds) / 2);
+        births[stacks_.stack_of_sample[i]][std::max(end_ - age, 0.0)] +=
+            Bounded(cell.amount.bytes, kMostBytes);
+      }
+    }
+    return births;
+  }
+
+  // Rounds so that the rows of a stack add up to its bytes.  What no cell has counts at the end.
+  static void AddRows(const Births& births, int64_t bytes, double last, uint32_t node,
+                      std::vector<Row>* rows) {
+    double sum = 0;
+    int64_t given = 0;
+    for (const auto& [time, part] : births) {
+      sum += part;
+      const int64_t until = std::min(std::llround(sum), static_cast<long long>(bytes));
+      if (until > given) rows->emplace_back(time, node, until - given);
+      given = std::max(given, until);
+    }
+    if (bytes > given) rows->emplace_back(last, node, bytes - given);
   }
 
   Json MarkersJson(bool has_peak) {
