@@ -218,11 +218,12 @@ TEST(DecodeTest, LinesOfALaterVersionAreNotBelieved) {
 
 TEST(DecodeTest, DamagedLinesAreLeftOut) {
   const std::string head = R"(allomon-profile {"version":1,"rate":0.5,"seed":-1,"samples":3})";
-  const HeapProfile profile = Good(FileOf(
-      Message().Number(13, 5).Number(13, 6),
-      {head, "allomon-profile {", "allomon-run [1]", "allomon-thread 3", "allomon-thread {}",
-       "allomon-timeline {}", "allomon-timeline [1,2,3]", "allomon-ages [7,1,1]", "allomon-ages [",
-       "allomon-headerless [9]", "allomon-sources [9,1,1]", "allomon-sources [0,1"}));
+  const HeapProfile profile = Good(
+      FileOf(Message().Number(13, 5).Number(13, 6),
+             {head, "allomon-profile {", "allomon-run [1]", "allomon-thread 3", "allomon-thread {}",
+              "allomon-timeline {}", "allomon-timeline [1,2,3]", "allomon-ages [7,1,1]",
+              "allomon-ages [", "allomon-headerless [9]", "allomon-sources [9,1,1]",
+              "allomon-sources [0,1", "allomon-sizes [9,1,16,32]", "allomon-sizes ["}));
   EXPECT_EQ(profile.rate, 0.5);
   EXPECT_EQ(profile.seed, 0u);
   EXPECT_EQ(profile.threads.size(), 1u);

@@ -97,6 +97,12 @@ void ExpectSameSample(const Sample& expected, const Sample& actual) {
   }
   ExpectSameCells(expected.deaths, actual.deaths);
   ExpectSameCells(expected.ages, actual.ages);
+  ASSERT_EQ(expected.sizes.size(), actual.sizes.size());
+  for (size_t i = 0; i < expected.sizes.size(); ++i) {
+    EXPECT_EQ(expected.sizes[i].size_bytes, actual.sizes[i].size_bytes);
+    ExpectSameAmount(expected.sizes[i].amount, actual.sizes[i].amount);
+    EXPECT_EQ(expected.sizes[i].is_mean, actual.sizes[i].is_mean);
+  }
 }
 
 void ExpectSameLocation(const Location& expected, const Location& actual) {
@@ -197,6 +203,8 @@ HeapProfile SmallProfile() {
   profile.samples[0].deaths = {{10, 12, false, {400, 6400}}, {20, 30, true, {100, 1600}}};
   profile.samples[0].ages = {{16, 28, false, {500, 8000}}};
   profile.samples[2].ages = {{40, 33, false, {1, 65536}}};
+  profile.samples[0].sizes = {{16, {400, 6400}, false}, {17, {100, 1700}, true}};
+  profile.samples[3].sizes = {{0, {5, 0}, false}};
   profile.samples[2].has_header = false;
   profile.samples[0].source = heap::Source::kMalloc;
   profile.samples[1].source = heap::Source::kMalloc;

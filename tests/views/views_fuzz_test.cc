@@ -91,6 +91,10 @@ class AnyProfile {
     for (heap::Amount& amount : sample.amounts) amount = {Amount(), Amount()};
     for (size_t i = Below(3); i-- > 0;) sample.deaths.push_back(Cell());
     for (size_t i = Below(3); i-- > 0;) sample.ages.push_back(Cell());
+    for (size_t i = Below(3); i-- > 0;) {
+      sample.sizes.push_back(
+          {Below(4) == 0 ? random_() : Below(1000), {Amount(), Amount()}, Below(2) == 0});
+    }
     return sample;
   }
 
@@ -121,6 +125,7 @@ TEST(ViewsFuzzTest, AnyProfileIsShown) {
                                       {"--view=lines"},
                                       {"--view=sizes"},
                                       {"--view=types"},
+                                      {"--view=unused"},
                                       {"--by=type"},
                                       {"--by=source"},
                                       {"--by=source", "--view=tree"},

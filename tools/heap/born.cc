@@ -50,6 +50,8 @@ void KeepOfSample(const Born& born, Born* kept, Sample* sample) {
                             [&](const AgeCell& cell) { return !Meet(AgesOf(cell), born); }),
              ages.end());
   sample->deaths.clear();
+  sample->sizes.clear();  // of blocks of all ages
+  sample->outlived.clear();
   sample->amounts = {};
   for (const AgeCell& cell : ages) {
     const Born class_ages = AgesOf(cell);

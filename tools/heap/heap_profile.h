@@ -84,6 +84,13 @@ struct AgeCell {
   uint8_t eighth = 0;
 };
 
+// Live blocks of one size.
+struct SizeCell {
+  uint64_t size_bytes = 0;  // as asked for
+  Amount amount;
+  bool is_mean = false;  // stands for blocks of many sizes in one class of the allocator
+};
+
 struct Label {
   std::string key;
   std::string value;
@@ -122,6 +129,7 @@ struct Sample {
   std::vector<AgeCell> deaths;           // lifetimes of dead blocks
   std::vector<AgeCell> ages;             // ages of live blocks
   std::vector<OutlivedCell> outlived;    // for each ended scope of a live block
+  std::vector<SizeCell> sizes;           // sizes of malloc's live blocks; empty: not known
 
   Amount& operator[](Metric metric) { return amounts[static_cast<size_t>(metric)]; }
   const Amount& operator[](Metric metric) const { return amounts[static_cast<size_t>(metric)]; }

@@ -18,6 +18,7 @@ void KeepOfSample(const std::string& key, Sample* sample) {
   sample->amounts = {};
   sample->deaths.clear();
   sample->ages.clear();
+  sample->sizes.clear();  // of all live blocks
   for (const OutlivedCell& cell : sample->outlived) {
     if (!IsChosen(cell, *sample, key)) continue;
     sample->ages.push_back(cell.since_end);

@@ -17,6 +17,8 @@ std::string Escaped(const std::string& text) {
       escaped += "\\(aq";
     } else if (c == '`') {
       escaped += "\\(ga";
+    } else if (c == '|') {
+      escaped += "|\\:";  // a long list of choices may be broken there
     } else {
       escaped += c;
     }
@@ -29,14 +31,15 @@ std::string Line(const std::string& text) { return Escaped(text) + "\n"; }
 std::string Bold(const std::string& text) { return "\\fB" + Escaped(text) + "\\fR"; }
 std::string Italic(const std::string& text) { return "\\fI" + Escaped(text) + "\\fR"; }
 
-// An argument of a macro.  The date is left out: the same sources give the same bytes.
+// Lines are not spread to one width, since a broken list of choices has no blanks.  The date is
+// left out: the same sources give the same bytes.
 std::string Head(const std::string& title) {
   std::string upper;
   for (const char c : title) {
     upper += 'a' <= c && c <= 'z' ? static_cast<char>(c - 'a' + 'A') : c;
   }
   return ".TH \"" + Escaped(upper) + "\" 1 \"\" \"allomon " + Escaped(kVersion) +
-         "\" \"Allomon\"\n";
+         "\" \"Allomon\"\n.ad l\n";
 }
 
 std::string PageName(const ProgramText& program, const CommandText& command) {

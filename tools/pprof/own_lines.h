@@ -22,6 +22,7 @@ inline constexpr std::string_view kHeaderlessLine = "allomon-headerless ";
 inline constexpr std::string_view kSourcesLine = "allomon-sources ";
 inline constexpr std::string_view kAgesLine = "allomon-ages ";
 inline constexpr std::string_view kOutlivedLine = "allomon-outlived ";
+inline constexpr std::string_view kSizesLine = "allomon-sizes ";
 
 inline constexpr int kLinesVersion = 1;
 

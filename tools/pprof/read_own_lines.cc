@@ -22,6 +22,7 @@ constexpr size_t kMaxJsonBytes = size_t{4} << 20;  // limit of a line: the parse
                                                    // larger
 constexpr size_t kMaxNotes = 100;
 constexpr size_t kMaxPoints = 1 << 16;
+constexpr uint64_t kMaxSizes = uint64_t{1} << 24;  // 400 MB, of a few bytes each
 
 // Returns null for damaged text.
 Json Parse(std::string_view text) {
@@ -223,6 +224,29 @@ void ReadOutlived(std::string_view text, std::vector<Sample>* samples) {
   }
 }
 
+// `*room` is how many sizes may still be read.
+bool ReadSizesOfOne(List* list, uint64_t* room, std::vector<Sample>* samples) {
+  uint64_t sample, count;
+  if (!list->Next(&sample) || !list->Next(&count) || sample >= samples->size()) return false;
+  for (uint64_t i = 0; i < count; ++i) {
+    uint64_t size, sum;
+    if (*room == 0 || !list->Next(&size) || !list->Next(&sum)) return false;
+    --*room;
+    const uint64_t size_bytes = size / 2;
+    const auto bytes = static_cast<double>(size_bytes), amount = static_cast<double>(sum);
+    (*samples)[sample].sizes.push_back(
+        {size_bytes, size_bytes == 0 ? Amount{amount, 0} : Amount{amount / bytes, amount},
+         size % 2 == 1});
+  }
+  return true;
+}
+
+void ReadSizes(std::string_view text, uint64_t* room, std::vector<Sample>* samples) {
+  List list(text);
+  while (ReadSizesOfOne(&list, room, samples)) {
+  }
+}
+
 }  // namespace
 
 bool IsOwnLine(std::string_view text) { return text.substr(0, 8) == "allomon-"; }
@@ -265,6 +289,9 @@ void OwnLines::ReadSamples(HeapProfile* profile) const {
   ForEach(kAgesLine, strings_, [&](std::string_view text) { ReadAges(text, &profile->samples); });
   ForEach(kOutlivedLine, strings_,
           [&](std::string_view text) { ReadOutlived(text, &profile->samples); });
+  uint64_t room = kMaxSizes;
+  ForEach(kSizesLine, strings_,
+          [&](std::string_view text) { ReadSizes(text, &room, &profile->samples); });
 }
 
 }  // namespace allomon::pprof

@@ -182,6 +182,22 @@ void AddOutlived(const std::vector<Sample>& samples, std::vector<std::string>* l
   }
 }
 
+void AddSizes(const std::vector<Sample>& samples, std::vector<std::string>* lines) {
+  ListLines list(kSizesLine, lines);
+  for (size_t i = 0; i < samples.size(); ++i) {
+    if (samples[i].sizes.empty()) continue;
+    list.Add(static_cast<int64_t>(i));
+    list.Add(static_cast<int64_t>(samples[i].sizes.size()));
+    for (const heap::SizeCell& cell : samples[i].sizes) {
+      const uint64_t size_bytes = std::min<uint64_t>(cell.size_bytes, INT64_MAX / 2);
+      list.Add(static_cast<int64_t>(2 * size_bytes + (cell.is_mean ? 1 : 0)));
+      // Rounded bytes are more exact than rounded blocks.
+      list.Add(Rounded(cell.size_bytes == 0 ? cell.amount.blocks : cell.amount.bytes));
+    }
+    list.EndIfLong();
+  }
+}
+
 uint64_t Mix(uint64_t hash, uint64_t value) {
   hash = (hash ^ value) * 0x9e3779b97f4a7c15;
   return hash ^ hash >> 32;
@@ -223,6 +239,7 @@ std::vector<std::string> StringsOf(const HeapProfile& profile) {
   AddSources(profile.samples, &lines);
   AddAges(profile.samples, &lines);
   AddOutlived(profile.samples, &lines);
+  AddSizes(profile.samples, &lines);
   return lines;
 }
 

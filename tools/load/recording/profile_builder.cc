@@ -4,8 +4,10 @@
 #include <cmath>
 #include <cstring>
 #include <tuple>
+#include <utility>
 
 #include "tools/heap/born.h"
+#include "tools/heap/size_classes.h"
 #include "tools/heap/sum_check.h"
 #include "tools/load/recording/ended_scopes.h"
 #include "tools/load/recording/recording_profile.h"
@@ -190,7 +192,12 @@ void ProfileBuilder::AddAges(const Process& process, const std::vector<uint32_t>
   for (const LiveBlock& block : process.live) {
     if (block.row == 0) continue;
     ALLOMON_DCHECK_LT("inv.load.rows", block.row, sample_of.size());
-    profile_.samples[sample_of[block.row]].ages.push_back(AgeOf(process, block));
+    heap::Sample& sample = profile_.samples[sample_of[block.row]];
+    sample.ages.push_back(AgeOf(process, block));
+    if (sample.source != heap::Source::kMalloc) continue;
+    const Process::Row& row = process.rows[block.row - 1];
+    sample.sizes.push_back(
+        {block.size_bytes, WeightOf(block.size_bytes, row, process.record.rate), false});
   }
 }
 
@@ -223,6 +230,7 @@ heap::HeapProfile ProfileBuilder::Finish() {
     Merge(&sample.deaths);
     Merge(&sample.ages);
     Merge(&sample.outlived);
+    Merge(&sample.sizes);
   }
   locations_.Store(&profile_);
   if (labels_.is_full()) profile_.notes.push_back("it has too many labels: some are (other)");
@@ -252,6 +260,36 @@ uint64_t Since(uint64_t then, uint64_t now) { return now > then ? now - then : 0
   heap::Amount amount;
   for (const heap::AgeCell& cell : cells) amount.Add(cell.amount);
   return amount;
+}
+
+// More sizes than these of one row are texts and the like.  What matters of them is their sum.
+constexpr size_t kMostSizes = 8;
+
+// Replaces the sizes of each of the allocator's classes by two neighbours that have as many blocks
+// and as many bytes.  Sizes beyond the classes stay.
+void MergeClasses(std::vector<heap::SizeCell>* cells) {
+  std::vector<heap::SizeCell> merged;
+  for (size_t begin = 0, end = 0; begin < cells->size(); begin = end) {
+    const uint64_t class_bytes = heap::ClassBytes((*cells)[begin].size_bytes);
+    heap::Amount sum;
+    for (end = begin; end < cells->size(); ++end) {
+      if (heap::ClassBytes((*cells)[end].size_bytes) != class_bytes) break;
+      sum.Add((*cells)[end].amount);
+    }
+    const double mean_bytes = std::floor(sum.bytes / sum.blocks);
+    if (end - begin <= 2 || class_bytes > heap::kMostClassBytes || !(mean_bytes >= 1)) {
+      merged.insert(merged.end(), cells->begin() + static_cast<ptrdiff_t>(begin),
+                    cells->begin() + static_cast<ptrdiff_t>(end));
+      continue;
+    }
+    const double larger_blocks = std::max(0.0, sum.bytes - mean_bytes * sum.blocks);
+    const double smaller_blocks = sum.blocks - larger_blocks;
+    const auto size_bytes = static_cast<uint64_t>(mean_bytes);
+    merged.push_back({size_bytes, {smaller_blocks, smaller_blocks * mean_bytes}, true});
+    if (larger_blocks <= 0) continue;
+    merged.push_back({size_bytes + 1, {larger_blocks, larger_blocks * (mean_bytes + 1)}, true});
+  }
+  *cells = std::move(merged);
 }
 
 std::tuple<uint8_t, uint8_t, uint8_t, bool> AgeIn(const heap::AgeCell& cell) {
@@ -323,6 +361,23 @@ void Merge(std::vector<heap::AgeCell>* cells) {
   cells->resize(kept);
   cells->shrink_to_fit();
   ALLOMON_DCHECK("inv.heap.sum", sum.Is(AmountOf(*cells)));
+}
+
+void Merge(std::vector<heap::SizeCell>* cells) {
+  std::sort(cells->begin(), cells->end(), [](const heap::SizeCell& a, const heap::SizeCell& b) {
+    return a.size_bytes < b.size_bytes;
+  });
+  size_t kept = 0;
+  for (const heap::SizeCell& cell : *cells) {
+    if (kept > 0 && (*cells)[kept - 1].size_bytes == cell.size_bytes) {
+      (*cells)[kept - 1].amount.Add(cell.amount);
+    } else {
+      (*cells)[kept++] = cell;
+    }
+  }
+  cells->resize(kept);
+  if (kept > kMostSizes) MergeClasses(cells);
+  cells->shrink_to_fit();
 }
 
 }  // namespace allomon::recording

@@ -90,6 +90,10 @@ heap::AgeCell AgeOf(const Process& process, const LiveBlock& block);
 // Sorts the cells, and merges cells of the same age.
 void Merge(std::vector<heap::AgeCell>* cells);
 
+// Sorts the cells, and merges cells of the same size.  Of more than eight sizes, those in one class
+// of the allocator become two, which are marked as means.
+void Merge(std::vector<heap::SizeCell>* cells);
+
 }  // namespace allomon::recording
 
 #endif  // ALLOMON_TOOLS_LOAD_RECORDING_PROFILE_BUILDER_H_

@@ -30,10 +30,11 @@ constexpr Choice<Measure> kMeasures[] = {Bytes(heap::Metric::kAllocated),
                                          {"blocks", {heap::Metric::kAllocated, true}},
                                          Bytes(heap::Metric::kPromoted),
                                          Bytes(heap::Metric::kDiedYoung)};
-constexpr Choice<View> kViews[] = {
-    {"functions", View::kFunctions}, {"tree", View::kTree},           {"callers", View::kCallers},
-    {"lines", View::kLines},         {"sizes", View::kSizes},         {"types", View::kTypes},
-    {"threads", View::kThreads},     {"lifetimes", View::kLifetimes}, {"ages", View::kAges}};
+constexpr Choice<View> kViews[] = {{"functions", View::kFunctions}, {"tree", View::kTree},
+                                   {"callers", View::kCallers},     {"lines", View::kLines},
+                                   {"sizes", View::kSizes},         {"types", View::kTypes},
+                                   {"unused", View::kUnused},       {"threads", View::kThreads},
+                                   {"lifetimes", View::kLifetimes}, {"ages", View::kAges}};
 constexpr Choice<View> kComparedViews[] = {{"functions", View::kFunctions},
                                            {"tree", View::kTree},
                                            {"callers", View::kCallers},
@@ -294,9 +295,12 @@ absl::StatusOr<Options> ParseOptions(const std::vector<std::string>& args, Comma
   if (!parsed.ok()) return parsed;
   const bool is_born = !parsed->born.is_all(), is_outlived = parsed->outlived.is_asked;
   if (is_born && is_outlived) return Bad("--born and --outlived: give one of them");
-  const bool is_of_all = parsed->view == View::kLeaks || parsed->view == View::kTimeline;
-  if (is_born && is_of_all) return Bad("--born: --leaks and --timeline are of blocks of all ages");
-  if (is_outlived && is_of_all) return Bad("--outlived: --leaks and --timeline are of all blocks");
+  const bool is_of_all = parsed->view == View::kLeaks || parsed->view == View::kTimeline ||
+                         parsed->view == View::kUnused;
+  if (is_born && is_of_all)
+    return Bad("--born: --leaks, --timeline and --view=unused are of blocks of all ages");
+  if (is_outlived && is_of_all)
+    return Bad("--outlived: --leaks, --timeline and --view=unused are of all blocks");
   return parsed;
 }
 

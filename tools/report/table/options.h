@@ -24,6 +24,7 @@ enum class View {
   kLines,
   kSizes,
   kTypes,
+  kUnused,
   kThreads,
   kLifetimes,
   kAges,

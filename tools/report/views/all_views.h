@@ -74,6 +74,13 @@ absl::Status AddTimeline(const Scene& scene, int columns, Report* report);
 // line.
 void AddTree(const Scene& scene, heap::Direction direction, Report* report);
 
+// ---- Memory that was asked for and is not used.
+
+// Adds the table "rounding_sites", lines by what size classes add to their live blocks, and
+// "growth_sites", lines by what was copied where buffers grew.  Fails with one line if the measure
+// is not live bytes, or if no exact size of a live block is known.
+absl::Status AddUnused(const Scene& scene, Report* report);
+
 // ---- Blocks by their C++ type: a row for each type in each kind of holder.
 
 // Adds the table "types".  Blocks of unknown type have a row for each function that is charged.

@@ -32,6 +32,8 @@ absl::Status AddView(View view, const Scene& scene, int columns, Report* report)
     case View::kTypes:
       AddTypes(scene, report);
       break;
+    case View::kUnused:
+      return AddUnused(scene, report);
     case View::kThreads:
       return AddThreads(scene, report);
     case View::kLifetimes:
