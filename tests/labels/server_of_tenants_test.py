@@ -91,7 +91,7 @@ class ServerOfTenants(Case):
         self.record()
         for options, line in (
             (["--outlived", "--born=1s.."], "--born and --outlived: give one of them"),
-            (["--outlived", "--leaks"], "--outlived: --leaks, --timeline and --view=unused are of all blocks"),
+            (["--outlived", "--leaks"], "--timeline and --view=unused are of all blocks"),
         ):
             done = self.run_allomon("report", *options, "x.rec")
             self.assertEqual((done.returncode, done.stdout), (2, ""))
