@@ -122,17 +122,21 @@ std::string KeepBorn(const Born& born, HeapProfile* profile) {
   Born kept = {born.oldest_seconds == kForEver ? 0 : born.oldest_seconds, born.youngest_seconds};
   for (Sample& sample : profile->samples) KeepOfSample(born, &kept, &sample);
   if (born.oldest_seconds == kForEver) kept.oldest_seconds = kForEver;
+  profile->notes.push_back(NoteOf(kept, *profile));
+  KeepLiveAlone(profile);
+  return "";
+}
+
+void KeepLiveAlone(HeapProfile* profile) {
   profile->samples.erase(std::remove_if(profile->samples.begin(), profile->samples.end(),
                                         [](const Sample& sample) { return sample.ages.empty(); }),
                          profile->samples.end());
   profile->has = {};
   profile->has[static_cast<size_t>(Metric::kLive)] = true;
   profile->threads.clear();
+  profile->timeline.clear();
   profile->peak_seconds = 0;
   profile->has_halves = false;
-  profile->notes.push_back(NoteOf(kept, *profile));
-  profile->timeline.clear();
-  return "";
 }
 
 Born AgesOf(const AgeCell& cell) {

@@ -36,6 +36,10 @@ std::optional<Born> ParseBorn(std::string_view text);
 // changes nothing.
 std::string KeepBorn(const Born& born, HeapProfile* profile);
 
+// Drops all that is not of live blocks: samples without any, other metrics, threads, the timeline.
+// For parts of the live blocks, of which nothing else is known.
+void KeepLiveAlone(HeapProfile* profile);
+
 // ---- Classes of ages.  Cells of a class are not told apart.
 
 // Returns the ages of the cell's class: a factor of two, or an eighth of that.

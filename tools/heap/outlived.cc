@@ -63,16 +63,8 @@ std::string KeepOutlived(const Outlived& outlived, HeapProfile* profile) {
   const bool has_key = outlived.key.empty() || HasLabel(*profile, outlived.key);
   if (!has_key) profile->notes.push_back(NoSuchLabel(*profile, outlived.key));
   for (Sample& sample : profile->samples) KeepOfSample(outlived.key, &sample);
-  profile->samples.erase(std::remove_if(profile->samples.begin(), profile->samples.end(),
-                                        [](const Sample& sample) { return sample.ages.empty(); }),
-                         profile->samples.end());
-  profile->has = {};
-  profile->has[static_cast<size_t>(Metric::kLive)] = true;
-  profile->threads.clear();
-  profile->peak_seconds = 0;
-  profile->has_halves = false;
+  KeepLiveAlone(profile);
   profile->notes.push_back(NoteOf(outlived.key, *profile));
-  profile->timeline.clear();
   return "";
 }
 
