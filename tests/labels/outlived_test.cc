@@ -1,9 +1,6 @@
 // Which live blocks outlived their scopes, in a recording of each block: by scope, by label, on
-// other threads, through nesting, reuse of values, longjmp, fork, and a second recording.
+// other threads, through nesting, reuse of values, longjmp, and a second recording.
 #include "tools/heap/outlived.h"
-
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include <array>
 #include <atomic>
@@ -252,30 +249,6 @@ TEST(OutlivedTest, ManagedObjectsThroughPromotion) {
   list = nullptr;
   (*heap)->CollectFromTop(gc::CollectionKind::kMajor);
   EXPECT_EQ(OutlivedBy(recorded.path(), "request"), ByValue());
-}
-
-// The scope of the parent is open in both.  The child's blocks are in its own recording.
-TEST(OutlivedTest, ChildOfForkEndsItsParentsScopes) {
-  const Recorded recorded(EveryBlock("forked ends"));
-  Kept kept;
-  const std::string base = recorded.path();
-  pid_t child = 0;
-  {
-    const ScopedLabel request("request", "1", kEnds);
-    kept.Add(1000);
-    child = fork();
-    kept.Add(child == 0 ? 24 : 3);
-  }
-  if (child == 0) {
-    kept.Add(5);
-    const std::string own = base + "." + std::to_string(getpid());
-    _exit(OutlivedBy(own, "request") == ByValue{{"1", 24}} ? 0 : 1);
-  }
-  int status = 1;
-  ASSERT_EQ(waitpid(child, &status, 0), child);
-  EXPECT_EQ(status, 0);
-  EXPECT_EQ(OutlivedBy(base, "request"), (ByValue{{"1", 1003}}));
-  unlink((base + "." + std::to_string(child)).c_str());
 }
 
 TEST(OutlivedTest, TwoRecordingsAtOnce) {

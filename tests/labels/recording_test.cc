@@ -14,6 +14,7 @@
 #include "runtime/heap.h"
 #include "tests/recording/recorded.h"
 #include "tools/heap/labels.h"
+#include "tools/heap/outlived.h"
 #include "tools/load/recording/recording_profile.h"
 
 namespace allomon {
@@ -123,6 +124,41 @@ TEST(LabelRecordingTest, ChildOfForkHasItsParentsScopesAndNumbers) {
   EXPECT_EQ(live["acme"], 4000);
   EXPECT_EQ(live["of the child"], 2000);
   unlink(path.c_str());
+}
+
+// Live bytes that outlived a request.
+double OutlivedBytes(const std::string& path) {
+  recording::RecordingOptions options;
+  options.names = false;
+  auto profiles = recording::ReadRecordingProfiles(path, options);
+  EXPECT_TRUE(profiles.ok()) << profiles.status();
+  EXPECT_EQ(heap::KeepOutlived({true, "request"}, &profiles->front()), "");
+  double bytes = 0;
+  for (const heap::Sample& sample : profiles->front().samples) bytes += sample[Metric::kLive].bytes;
+  return bytes;
+}
+
+// The parent's scope is open in both.  Blocks of the child are in its own recording.
+TEST(LabelRecordingTest, ChildOfForkEndsItsParentsScopes) {
+  const Recorded recorded(EveryBlock("forked ends"));
+  void* blocks[3] = {};
+  pid_t child = 0;
+  {
+    const ScopedLabel request("request", "1", kEnds);
+    blocks[0] = SamplingMalloc(1000);
+    child = fork();
+    blocks[1] = SamplingMalloc(child == 0 ? 24 : 3);
+  }
+  if (child == 0) {
+    blocks[2] = SamplingMalloc(5);
+    _exit(OutlivedBytes(ChildsPath(recorded.path(), getpid())) == 24 ? 0 : 1);
+  }
+  int status = 1;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  EXPECT_EQ(status, 0);
+  EXPECT_EQ(OutlivedBytes(recorded.path()), 1003);
+  unlink(ChildsPath(recorded.path(), child).c_str());
+  for (void* const block : blocks) SamplingFree(block);
 }
 
 // Threads fork while others intern sets: no child waits for a lock that none of its threads holds.

@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+import time
 import unittest
 
 RUNFILES = os.path.join(os.environ["TEST_SRCDIR"], os.environ["TEST_WORKSPACE"])
@@ -201,6 +202,58 @@ class RealLibraryTest(unittest.TestCase):
         for resident in (shown["resident_bytes"], shown["resident_bytes_at_most"]):
             self.assertTrue(buffer < resident < buffer + (16 << 20), resident)
         self.assertTrue(buffer <= shown["resident_live_bytes"] < buffer + (1 << 20))
+
+    def live_bytes(self, born, file):
+        report = [ALLOMON, "report", "--json", "--born=" + born, file]
+        done = subprocess.run(report, capture_output=True, encoding="utf-8", timeout=60)
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        return sum(row["self"] for row in json.loads(done.stdout)["functions"])
+
+    # Allocates 5 MB, and is quiet until a line comes.
+    QUIET = (
+        "import ctypes, os, sys; malloc = ctypes.CDLL(None).malloc; "
+        "kept = [malloc(100_000) for _ in range(50)]; "
+        "print('ready', flush=True); sys.stdin.readline(); os._exit(0)"
+    )
+
+    def expect_old(self, file):
+        """What was allocated before a quiet second is older than that."""
+        self.assertLess(self.live_bytes("1s..", file), 1_000_000)
+        self.assertGreater(self.live_bytes("..1s", file), 4_900_000)
+
+    def test_profile_ends_with_the_process(self):
+        command = [ALLOMON, "run", "-q", "--exact", "-o", self.out, "/usr/bin/python3", "-c"]
+        child = subprocess.Popen(
+            [*command, self.QUIET],
+            env={"PATH": os.environ["PATH"], "ALLOMON_LIBRARY": LIBRARY},
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            encoding="utf-8",
+        )
+        self.addCleanup(child.kill)
+        self.assertEqual(child.stdout.readline(), "ready\n")
+        time.sleep(1.2)
+        child.communicate("\n", timeout=60)
+        self.assertEqual(child.returncode, 0)
+        self.expect_old(self.out)
+
+    def test_file_of_a_process_that_runs_ends_now(self):
+        file = os.path.join(self.folder, "x.rec")
+        child = subprocess.Popen(
+            ["/usr/bin/python3", "-c", self.QUIET],
+            env={"LD_PRELOAD": LIBRARY, "ALLOMON_RECORD": file, "ALLOMON_RATE": "1"},
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            encoding="utf-8",
+        )
+        self.addCleanup(child.kill)
+        self.assertEqual(child.stdout.readline(), "ready\n")
+        time.sleep(1.2)
+        self.expect_old(file)
+        child.kill()
+        child.communicate(timeout=60)
+        # The process is gone, and its file does not say when.
+        self.assertGreater(self.live_bytes("1s..", file), 4_900_000)
 
     def test_pid_namespaces(self):
         """/proc of the outside has the memory file; one of the inside has not, and that is said."""

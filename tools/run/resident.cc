@@ -40,6 +40,10 @@ double UnixSeconds() {
   return std::chrono::duration<double>(now).count();
 }
 
+double SecondsSince(int64_t start_unix_nanos) {
+  return std::max(0.0, UnixSeconds() - static_cast<double>(start_unix_nanos) / kNanos);
+}
+
 }  // namespace
 
 void ResidentMemories::Look() {
@@ -60,9 +64,31 @@ void ResidentMemories::Look() {
     heap::ProcessMemory memory;
     if (!IsOurs(process, &known) || !ParseResident(StatusOf(process.pid), &memory)) continue;
     memory.live_bytes = process.live.bytes;
-    memory.seconds = std::max(0.0, UnixSeconds() - static_cast<double>(start) / kNanos);
+    memory.seconds = SecondsSince(start);
     known.memory = memory;
+    known.seen_seconds = memory.seconds;
   }
+}
+
+void ResidentMemories::NoteEnd(pid_t pid) {
+  std::vector<recording::ProcessTotals> processes;
+  std::string error;
+  if (!recording::ReadTotals(memory_.Bytes(), &processes, &error)) return;
+  int64_t last_start = 0;
+  for (const recording::ProcessTotals& process : processes) {
+    const auto start = static_cast<int64_t>(process.start_realtime_nanos);
+    if (process.pid == static_cast<uint32_t>(pid)) last_start = std::max(last_start, start);
+  }
+  if (last_start == 0) return;
+  const auto number = static_cast<uint64_t>(pid);
+  of_process_[{number, last_start}].seen_seconds = SecondsSince(last_start);
+}
+
+uint64_t ResidentMemories::SeenNanos(const recording::Process& process) const {
+  const auto start = static_cast<int64_t>(process.record.start_realtime_nanos);
+  const auto found = of_process_.find({process.record.pid, start});
+  return found == of_process_.end() ? 0
+                                    : static_cast<uint64_t>(found->second.seen_seconds * kNanos);
 }
 
 // A number leads to one program at a time: one that executes another has had it before, and one in

@@ -28,6 +28,12 @@ class ResidentMemories {
   // and once for each the lines of its maps.
   void Look();
 
+  // Call when a process has ended just now: its last program ran until then.
+  void NoteEnd(pid_t pid);
+
+  // Returns when the process was last seen running, in nanoseconds since its start; 0: never.
+  uint64_t SeenNanos(const recording::Process& process) const;
+
   // Gives each profile of one process the figures that were read last.
   void AddTo(std::vector<heap::HeapProfile>* profiles) const;
 
@@ -35,6 +41,7 @@ class ResidentMemories {
   struct Known {
     std::optional<bool> is_ours;  // whether the process of that number has mapped the file
     heap::ProcessMemory memory;
+    double seen_seconds = 0;  // since its start; 0: never
   };
 
   bool IsOurs(const recording::ProcessTotals& process, Known* known) const;

@@ -81,6 +81,7 @@ Run RunProgram(const Options& options, const Variables& variables, const MemoryF
     resident->Look();
   };
   run.end = WaitForChild(run.child.pid, signals, tick, relay);
+  resident->NoteEnd(run.child.pid);
   return run;
 }
 

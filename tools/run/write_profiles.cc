@@ -89,7 +89,11 @@ ProfileWriter::ProfileWriter(const MemoryFile& memory, const ResidentMemories& r
 
 absl::StatusOr<std::vector<HeapProfile>> ProfileWriter::ReadProfiles(
     const recording::RecordingOptions& options) const {
-  auto profiles = recording::ReadRecordingProfiles(memory_.Bytes(), "the recording", options);
+  recording::RecordingOptions until_end = options;
+  until_end.seen_nanos = [this](const recording::Process& process) {
+    return resident_.SeenNanos(process);
+  };
+  auto profiles = recording::ReadRecordingProfiles(memory_.Bytes(), "the recording", until_end);
   if (profiles.ok()) resident_.AddTo(&*profiles);
   return profiles;
 }

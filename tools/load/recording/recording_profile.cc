@@ -1,6 +1,12 @@
 #include "tools/load/recording/recording_profile.h"
 
+#include <fcntl.h>
+#include <sys/file.h>
+#include <time.h>
+#include <unistd.h>
+
 #include <algorithm>
+#include <cerrno>
 #include <cstdint>
 #include <map>
 #include <utility>
@@ -105,6 +111,44 @@ class Programs {
   std::map<std::pair<CodeIdentity, double>, size_t> index_of_;
 };
 
+uint64_t NanosNow(clockid_t clock) {
+  timespec now = {};
+  clock_gettime(clock, &now);
+  return static_cast<uint64_t>(now.tv_sec) * 1'000'000'000 + static_cast<uint64_t>(now.tv_nsec);
+}
+
+uint64_t Less(uint64_t a, uint64_t b) { return a > b ? a - b : 0; }
+
+// Returns the time since the process began.  A clock may have been set meanwhile, or be that of
+// another namespace: the smaller difference counts.
+uint64_t NanosSinceStart(const Process& process) {
+  const Process::Record& record = process.record;
+  return std::min(Less(NanosNow(CLOCK_MONOTONIC), record.start_monotonic_nanos),
+                  Less(NanosNow(CLOCK_REALTIME), record.start_realtime_nanos));
+}
+
+// Whether a process still writes the file: it holds a lock of it (tracker/recording/file_owner.h).
+bool IsBeingWritten(const std::string& path) {
+  const int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+  if (fd < 0) return false;
+  const bool is_held = flock(fd, LOCK_SH | LOCK_NB) != 0 && errno == EWOULDBLOCK;
+  close(fd);  // releases the lock if this got it
+  return is_held;
+}
+
+// The process ran until then without a sample or a death: nothing else has changed.  Of a recording
+// that was stopped, that is not known.
+void EndAt(uint64_t nanos, Process* process) {
+  if (process->record.ended || process->record.lost) return;
+  if (nanos <= process->record.last_nanos) return;
+  process->record.last_nanos = nanos;
+  if (process->timeline.empty()) return;
+  TimelinePoint point = process->timeline.back();
+  point.nanos = nanos;
+  point.most_live_bytes = point.live_bytes;
+  process->timeline.push_back(point);
+}
+
 std::vector<heap::HeapProfile> ProfilesOf(Processes processes, const RecordingOptions& options) {
   SortByBytes(&processes);
   CodeNames names;
@@ -134,6 +178,9 @@ absl::StatusOr<std::vector<heap::HeapProfile>> ReadRecordingProfiles(
                            "; read it again when the program has begun to allocate");
   }
   if (!KeepChosen(options, &recording.processes)) return Error(name, "no such process");
+  if (options.seen_nanos != nullptr) {
+    for (Process& process : recording.processes) EndAt(options.seen_nanos(process), &process);
+  }
   const std::string empty = LeaveOutEmpty(&recording.processes);
   std::vector<heap::HeapProfile> profiles = ProfilesOf(std::move(recording.processes), options);
   std::vector<std::string>& notes = profiles[0].notes;
@@ -150,7 +197,9 @@ absl::StatusOr<std::vector<heap::HeapProfile>> ReadRecordingProfiles(
   FileBytes bytes;
   std::string what;
   if (!bytes.Open(path, &what)) return Error(path, what);
-  return ReadRecordingProfiles(bytes, path, options);
+  RecordingOptions until_now = options;
+  if (options.seen_nanos == nullptr && IsBeingWritten(path)) until_now.seen_nanos = NanosSinceStart;
+  return ReadRecordingProfiles(bytes, path, until_now);
 }
 
 heap::Missing MissingOf(const Shortages& shortages) {

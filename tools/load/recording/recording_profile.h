@@ -22,6 +22,10 @@ struct RecordingOptions {
                           // addresses only
   // Chooses processes of the recording; nullptr chooses all.
   std::function<bool(const Process& process)> is_chosen = nullptr;
+  // Returns when a process was last known to run, in nanoseconds since its start: the profile's
+  // end, unless a sample or a death was later.  nullptr: a file that its process still writes ends
+  // now, and other ones with their last sample or death.
+  std::function<uint64_t(const Process& process)> seen_nanos = nullptr;
   // Called now and then while names are looked up, with the numbers of addresses done and of all.
   std::function<void(uint64_t done, uint64_t all)> progress = nullptr;
 };
