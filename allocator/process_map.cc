@@ -11,6 +11,9 @@ extern const allomon::process_map::HeapLayout allomon_heap_layout
     __attribute__((weak, visibility("hidden")));
 extern const allomon::process_map::ProcessMap allomon_process_map
     __attribute__((visibility("hidden")));
+// The recorder's, if the program has one.
+extern const allomon::process_map::Entries allomon_entries
+    __attribute__((weak, visibility("hidden")));
 }
 
 namespace allomon::internal {
@@ -47,6 +50,7 @@ const allomon::process_map::ProcessMap allomon_process_map = allomon::internal::
     &allomon::internal::sampled_blocks,
     {},
     {},
+    &allomon_entries,
 });
 
 // The linker keeps allocated notes, and the kernel maps them with the rest of the module.

@@ -55,7 +55,7 @@ def has_name(text, name):
 
 class Texts(unittest.TestCase):
     def test_there_are_options(self):
-        self.assertEqual(len(COMMANDS), 14)
+        self.assertEqual(len(COMMANDS), 15)
         for command, options in OPTIONS.items():
             self.assertLessEqual(COMMON, set(options), command)
         self.assertGreater(sum(map(len, OPTIONS.values())), 120)

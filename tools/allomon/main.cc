@@ -9,6 +9,7 @@
 #include "tools/export/export_command.h"
 #include "tools/flame/flame.h"
 #include "tools/gate/gate.h"
+#include "tools/leaks/leaks.h"
 #include "tools/options/command_result.h"
 #include "tools/options/documents.h"
 #include "tools/report/report.h"
@@ -42,6 +43,10 @@ allomon::CommandResult RunExplain(const Arguments& args) {
   return allomon::explain::RunExplain(args, allomon::report::ThisTerminal());
 }
 
+allomon::CommandResult RunLeaks(const Arguments& args) {
+  return allomon::leaks::RunLeaks(args, allomon::report::ThisTerminal());
+}
+
 allomon::CommandResult RunHeap(const Arguments& args) {
   return allomon::snapshot::RunHeap(args, allomon::report::ThisTerminal());
 }
@@ -59,6 +64,7 @@ constexpr Command kCommands[] = {
     {allomon::control::TopText, allomon::control::RunTop},
     {allomon::control::SaveText, allomon::control::RunSave},
     {allomon::explain::ExplainText, RunExplain},
+    {allomon::leaks::LeaksText, RunLeaks},
     {allomon::serve::ServeText, allomon::serve::RunServe},
     {allomon::snapshot::HeapText, RunHeap},
     {allomon::gate::GateText, allomon::gate::RunGate},

@@ -83,28 +83,6 @@ std::optional<uint64_t> MapOfModule(const ProcessFile& memory, uint64_t begin) {
   return std::nullopt;
 }
 
-absl::StatusOr<ProcessMap> FindProcessMap(const ProcessFile& memory,
-                                          const std::vector<Mapping>& mappings) {
-  for (const Mapping& mapping : mappings) {
-    const bool begins_file = mapping.inode != 0 && mapping.offset_bytes == 0;
-    if (!begins_file || !mapping.is_readable || mapping.is_shared) continue;
-    const auto address = MapOfModule(memory, mapping.begin);
-    if (!address.has_value()) continue;
-    ProcessMap map;
-    if (!Read(memory, *address, &map) ||
-        memcmp(map.magic, process_map::kMagic, sizeof(map.magic)) != 0) {
-      continue;
-    }
-    if (map.version != process_map::kVersion || map.size_bytes != sizeof(map)) {
-      return absl::FailedPreconditionError(
-          "it has another version of Allomon; use the allomon that came with its library");
-    }
-    return map;
-  }
-  return absl::NotFoundError(
-      "Allomon is not in this process, so its heap is not split; start it by allomon run");
-}
-
 // --- Blocks.
 
 class Walk {
@@ -201,8 +179,11 @@ class Walk {
   }
 
   Area& Add(uint64_t begin, uint64_t size_bytes, Use use) {
-    found_.areas.push_back({begin, begin + size_bytes, use, 0, 0, 0, 0});
-    return found_.areas.back();
+    Area& area = found_.areas.emplace_back();
+    area.begin = begin;
+    area.end = begin + size_bytes;
+    area.use = use;
+    return area;
   }
 
   void AddSegment(const Segments& segments, uint64_t at) {
@@ -243,6 +224,9 @@ class Walk {
     Area& page = Add(begin, size_bytes, Use::kBlocks);
     page.live_bytes = used * block_bytes;
     page.listed_bytes = capacity * block_bytes;
+    page.block_bytes = block_bytes;
+    page.first_block =
+        begin + (block_bytes <= segments.most_offset_bytes ? segments.first_block_offset : 0);
     page.live_blocks = used;
     page.large_live_bytes = block_bytes >= kLargeBytes ? page.live_bytes : 0;
   }
@@ -309,6 +293,28 @@ void MakeDisjoint(std::vector<Area>* areas) {
     return false;
   };
   areas->erase(std::remove_if(areas->begin(), areas->end(), overlaps), areas->end());
+}
+
+absl::StatusOr<ProcessMap> FindProcessMap(const ProcessFile& memory,
+                                          const std::vector<Mapping>& mappings) {
+  for (const Mapping& mapping : mappings) {
+    const bool begins_file = mapping.inode != 0 && mapping.offset_bytes == 0;
+    if (!begins_file || !mapping.is_readable || mapping.is_shared) continue;
+    const auto address = MapOfModule(memory, mapping.begin);
+    if (!address.has_value()) continue;
+    ProcessMap map;
+    if (!Read(memory, *address, &map) ||
+        memcmp(map.magic, process_map::kMagic, sizeof(map.magic)) != 0) {
+      continue;
+    }
+    if (map.version != process_map::kVersion || map.size_bytes != sizeof(map)) {
+      return absl::FailedPreconditionError(
+          "it has another version of Allomon; use the allomon that came with its library");
+    }
+    return map;
+  }
+  return absl::NotFoundError(
+      "Allomon is not in this process, so its heap is not split; start it by allomon run");
 }
 
 absl::StatusOr<HeapBlocks> FindHeapBlocks(const Process& process,

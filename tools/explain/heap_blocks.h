@@ -11,6 +11,7 @@
 #include "absl/status/statusor.h"
 #include "tools/explain/mappings.h"
 #include "tools/explain/process.h"
+#include "tracker/formats/process_map.h"
 
 namespace allomon::explain {
 
@@ -36,6 +37,9 @@ struct Area {
   uint64_t listed_bytes = 0;  // of blocks that are live or in a free list: their memory was written
   uint64_t live_blocks = 0;
   uint64_t large_live_bytes = 0;  // those of blocks of kLargeBytes or more
+  // Of kBlocks: the places of blocks, free ones among them.
+  uint64_t first_block = 0;
+  uint64_t block_bytes = 0;
 };
 
 // The rounding of a block of this size or more may be whole pages, which nobody touches.
@@ -50,6 +54,10 @@ struct HeapBlocks {
 // Sorts, and drops empty areas and those that overlap one before: no page is counted twice,
 // whatever the process's memory says.
 void MakeDisjoint(std::vector<Area>* areas);
+
+// Fails if the process has no Allomon, or another version of it; the line says which.
+absl::StatusOr<process_map::ProcessMap> FindProcessMap(const ProcessFile& memory,
+                                                       const std::vector<Mapping>& mappings);
 
 // Fails if the process has no Allomon, or if its memory may not be read; the line says which.
 absl::StatusOr<HeapBlocks> FindHeapBlocks(const Process& process,

@@ -149,8 +149,9 @@ uint64_t Process::StackBytes() const {
 
 size_t Process::threads() const { return NamesIn(folder_ + "/task").size(); }
 
-// /proc/PID/pagemap (proc(5)): bit 63 of a page's entry is set if it is present.
-bool Process::IsResident(uint64_t page) const {
+// The page's entry in /proc/PID/pagemap (proc(5)): bit 63 is set if it is present, bit 62 if it is
+// swapped.
+uint64_t Process::PageEntry(uint64_t page) const {
   if (page - window_begin_ >= window_.size()) {
     window_begin_ = page / kWindowPages * kWindowPages;
     window_.assign(kWindowPages, 0);
@@ -159,13 +160,15 @@ bool Process::IsResident(uint64_t page) const {
       window_.assign(kWindowPages, 0);
     }
   }
-  return (window_[page - window_begin_] >> 63) != 0;
+  return window_[page - window_begin_];
 }
+
+bool Process::HasContent(uint64_t page) const { return PageEntry(page) >> 62 != 0; }
 
 uint64_t Process::ResidentBytes(uint64_t begin, uint64_t end) const {
   uint64_t pages = 0;
   for (uint64_t page = begin / page_bytes_; page < end / page_bytes_; ++page) {
-    pages += IsResident(page) ? 1 : 0;
+    pages += PageEntry(page) >> 63;
   }
   return pages * page_bytes_;
 }

@@ -64,9 +64,12 @@ class Process {
   // not be read.  Cost: 8 bytes are read for each page, or none if the last call was nearby.
   uint64_t ResidentBytes(uint64_t begin, uint64_t end) const;
   const ProcessFile& page_table() const { return page_table_; }
+  // Whether the page of this number was written or read: it is resident, or swapped.  Other pages
+  // are zero or as in their file.
+  bool HasContent(uint64_t page) const;
 
  private:
-  bool IsResident(uint64_t page) const;
+  uint64_t PageEntry(uint64_t page) const;
 
   static constexpr uint64_t kWindowPages = 8192;
 

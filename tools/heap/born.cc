@@ -127,6 +127,16 @@ std::string KeepBorn(const Born& born, HeapProfile* profile) {
   return "";
 }
 
+void KeepAgedAlone(HeapProfile* profile) {
+  for (Sample& sample : profile->samples) {
+    sample.deaths.clear();
+    sample.sizes.clear();  // of all live blocks
+    sample.amounts = {};
+    for (const AgeCell& cell : sample.ages) sample[Metric::kLive].Add(cell.amount);
+  }
+  KeepLiveAlone(profile);
+}
+
 void KeepLiveAlone(HeapProfile* profile) {
   profile->samples.erase(std::remove_if(profile->samples.begin(), profile->samples.end(),
                                         [](const Sample& sample) { return sample.ages.empty(); }),

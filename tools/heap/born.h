@@ -40,6 +40,9 @@ std::string KeepBorn(const Born& born, HeapProfile* profile);
 // For parts of the live blocks, of which nothing else is known.
 void KeepLiveAlone(HeapProfile* profile);
 
+// The same, and what is live is what has an age.
+void KeepAgedAlone(HeapProfile* profile);
+
 // ---- Classes of ages.  Cells of a class are not told apart.
 
 // Returns the ages of the cell's class: a factor of two, or an eighth of that.

@@ -141,7 +141,8 @@ inline EntryState Entry::TakeLive(SessionId session) {
 // no faster when measured.
 static_assert(sizeof(Entry) == 56, "the budget of a live sample");
 
-using EntryArray = SegmentedArray<Entry, 4096, 4096>;  // 16 million
+inline constexpr uint32_t kEntriesOfSegment = 4096;
+using EntryArray = SegmentedArray<Entry, kEntriesOfSegment, 4096>;  // 16 million
 
 // Free entries are linked through Entry::next.
 class EntryLinks {
@@ -187,7 +188,7 @@ class EntryTable {
   void ReleaseSlow(EntryId id, EntryCache& cache);
   EntryLinks Links() const { return EntryLinks(entries_); }
 
-  EntryArray entries_;
+  EntryArray entries_;  // the first member: process_map::Entries
   TaggedFreeList<EntryLinks> free_;
   std::atomic<EntryId> next_id_{1};
 };

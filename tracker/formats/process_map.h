@@ -18,7 +18,7 @@ namespace allomon::process_map {
 inline constexpr char kNoteOwner[8] = {'A', 'l', 'l', 'o', 'm', 'o', 'n', '\0'};
 inline constexpr uint32_t kNoteType = 1;
 inline constexpr char kMagic[8] = {'A', 'L', 'L', 'O', 'M', 'A', 'P', '\n'};
-inline constexpr uint32_t kVersion = 1;
+inline constexpr uint32_t kVersion = 2;
 
 // Why Allomon has mapped some memory.
 enum class Use : uint64_t {
@@ -56,6 +56,9 @@ struct Segments {
   uint32_t entry_capacity_offset;  // uint16_t
   uint32_t entry_used_offset;      // uint32_t: blocks
   uint32_t entry_size_offset;      // uint32_t: bytes of a block
+  // Blocks begin first_block_offset bytes after their page's begin if they have at most that size.
+  uint32_t first_block_offset;
+  uint32_t most_offset_bytes;
 };
 
 // Blocks that are mappings of their own.  `leaves` has leaf_count addresses of arrays of cell_count
@@ -93,6 +96,18 @@ struct SampledBlocks {
   uint32_t run_class_offset;  // uint8_t
 };
 
+// What sessions keep of sampled blocks.  A slot's or run's word is the number of the block's first
+// entry.  Of a recording's entry the value is a serial, the number of a live block in the file, its
+// row and its thread, each a uint32_t.
+struct Entries {
+  const void* segments;  // addresses of arrays of entries, 0: none yet
+  uint32_t segment_count;
+  uint32_t segment_entries;
+  uint32_t entry_bytes;
+  uint32_t next_offset;  // uint32_t: the number of the block's next entry, or 0
+  uint32_t value_offset;
+};
+
 inline constexpr uint32_t kSlotClasses = 64;  // at most, and one for no class
 inline constexpr uint32_t kRunClasses = 96;
 
@@ -107,6 +122,7 @@ struct ProcessMap {
   const void* sampled;                 // a SampledBlocks
   uint32_t slot_bytes[kSlotClasses];   // of a span's class + 1
   uint32_t run_granules[kRunClasses];  // of a run's class
+  const void* entries;                 // an Entries; nullptr: nothing records
 };
 
 }  // namespace allomon::process_map

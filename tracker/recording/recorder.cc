@@ -3,20 +3,37 @@
 #include <time.h>
 
 #include <algorithm>
+#include <cstddef>
 #include <cstring>
 #include <new>
 
 #include "tracker/base/default_float.h"
 #include "tracker/base/thread_id.h"
 #include "tracker/base/words.h"
+#include "tracker/core/entry_table.h"
 #include "tracker/core/fork.h"
 #include "tracker/core/managed_sampler.h"
 #include "tracker/core/object_bytes.h"
 #include "tracker/core/pinned_session.h"
 #include "tracker/core/thread_state.h"
 #include "tracker/estimate.h"
+#include "tracker/formats/process_map.h"
 #include "tracker/recording/file_owner.h"
 #include "tracker/sampling/countdown.h"
+
+// The way from a sampled block to its record, for other processes (formats/process_map.h).  The
+// array of segments is the table's first member.
+extern "C" {
+extern const allomon::process_map::Entries allomon_entries __attribute__((visibility("hidden")));
+const allomon::process_map::Entries allomon_entries = {
+    &allomon::internal::entry_table,
+    allomon::internal::EntryArray::kCapacity / allomon::internal::kEntriesOfSegment,
+    allomon::internal::kEntriesOfSegment,
+    sizeof(allomon::internal::Entry),
+    offsetof(allomon::internal::Entry, next),
+    offsetof(allomon::internal::Entry, value),
+};
+}
 
 namespace allomon::recording {
 
@@ -43,6 +60,9 @@ uint32_t g_last_serial ALLOMON_GUARDED_BY(recorder_lock) = 0;
 __thread ThreadSlot thread_slots[kMostRecorders] __attribute__((ALLOMON_TLS_MODEL));
 
 static_assert(sizeof(BlockName) <= sizeof(ValueRoom));
+static_assert(offsetof(BlockName, number) == 4 && offsetof(BlockName, row) == 8 &&
+                  offsetof(BlockName, thread) == 12,
+              "process_map::Entries");
 static_assert(kMostRecorders == internal::kMostNotedPlaces);
 
 void Put(const BlockName& name, ValueRoom* room) { memcpy(room->bytes, &name, sizeof(name)); }

@@ -33,6 +33,8 @@ const allomon::process_map::HeapLayout allomon_heap_layout = {
         offsetof(mi_slice_t, capacity),
         offsetof(mi_slice_t, used),
         offsetof(mi_slice_t, xblock_size),
+        3 * MI_MAX_ALIGN_GUARANTEE,  // as in mimalloc's segment.c
+        1024,
     },
     &allomon::backend::mapped_blocks,
 };

@@ -11,6 +11,7 @@
 #include <map>
 #include <utility>
 
+#include "tools/heap/born.h"
 #include "tools/load/recording/code_names.h"
 #include "tools/load/recording/find_code.h"
 #include "tools/load/recording/profile_builder.h"
@@ -119,14 +120,6 @@ uint64_t NanosNow(clockid_t clock) {
 
 uint64_t Less(uint64_t a, uint64_t b) { return a > b ? a - b : 0; }
 
-// Returns the time since the process began.  A clock may have been set meanwhile, or be that of
-// another namespace: the smaller difference counts.
-uint64_t NanosSinceStart(const Process& process) {
-  const Process::Record& record = process.record;
-  return std::min(Less(NanosNow(CLOCK_MONOTONIC), record.start_monotonic_nanos),
-                  Less(NanosNow(CLOCK_REALTIME), record.start_realtime_nanos));
-}
-
 // Whether a process still writes the file: it holds a lock of it (tracker/recording/file_owner.h).
 bool IsBeingWritten(const std::string& path) {
   const int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
@@ -149,6 +142,14 @@ void EndAt(uint64_t nanos, Process* process) {
   process->timeline.push_back(point);
 }
 
+void KeepLive(const RecordingOptions& options, Process* process) {
+  std::vector<LiveBlock> kept = process->live;
+  for (size_t i = 0; i < kept.size(); ++i) {
+    if (!options.keeps_live(*process, static_cast<uint32_t>(i + 1))) kept[i] = {};
+  }
+  process->live = std::move(kept);
+}
+
 std::vector<heap::HeapProfile> ProfilesOf(Processes processes, const RecordingOptions& options) {
   SortByBytes(&processes);
   CodeNames names;
@@ -162,6 +163,12 @@ std::vector<heap::HeapProfile> ProfilesOf(Processes processes, const RecordingOp
 }
 
 }  // namespace
+
+uint64_t NanosSinceStart(const Process& process) {
+  const Process::Record& record = process.record;
+  return std::min(Less(NanosNow(CLOCK_MONOTONIC), record.start_monotonic_nanos),
+                  Less(NanosNow(CLOCK_REALTIME), record.start_realtime_nanos));
+}
 
 bool LooksLikeRecording(std::string_view first_bytes) {
   return first_bytes.substr(0, sizeof(kMagic)) == std::string_view(kMagic, sizeof(kMagic));
@@ -181,8 +188,14 @@ absl::StatusOr<std::vector<heap::HeapProfile>> ReadRecordingProfiles(
   if (options.seen_nanos != nullptr) {
     for (Process& process : recording.processes) EndAt(options.seen_nanos(process), &process);
   }
+  if (options.keeps_live != nullptr) {
+    for (Process& process : recording.processes) KeepLive(options, &process);
+  }
   const std::string empty = LeaveOutEmpty(&recording.processes);
   std::vector<heap::HeapProfile> profiles = ProfilesOf(std::move(recording.processes), options);
+  if (options.keeps_live != nullptr) {
+    for (heap::HeapProfile& profile : profiles) heap::KeepAgedAlone(&profile);
+  }
   std::vector<std::string>& notes = profiles[0].notes;
   for (std::string& note : recording.notes) notes.push_back(std::move(note));
   if (!empty.empty()) notes.push_back(empty);

@@ -26,6 +26,9 @@ struct RecordingOptions {
   // end, unless a sample or a death was later.  nullptr: a file that its process still writes ends
   // now, and other ones with their last sample or death.
   std::function<uint64_t(const Process& process)> seen_nanos = nullptr;
+  // Chooses live blocks by their numbers: the profiles then have nothing else.  nullptr: all is
+  // kept.
+  std::function<bool(const Process& process, uint32_t number)> keeps_live = nullptr;
   // Called now and then while names are looked up, with the numbers of addresses done and of all.
   std::function<void(uint64_t done, uint64_t all)> progress = nullptr;
 };
@@ -46,6 +49,11 @@ absl::StatusOr<std::vector<heap::HeapProfile>> ReadRecordingProfiles(
 // Does the same for bytes in memory; messages call them `name`.
 absl::StatusOr<std::vector<heap::HeapProfile>> ReadRecordingProfiles(
     const RecordingBytes& bytes, const std::string& name, const RecordingOptions& options);
+
+// Returns the time since the process began, for RecordingOptions::seen_nanos of one that runs.  A
+// clock may have been set meanwhile, or be that of another namespace: the smaller difference
+// counts.
+uint64_t NanosSinceStart(const Process& process);
 
 // ---- Converts the losses of a recorded process to those of a profile.
 //

@@ -232,6 +232,27 @@ options::CommandText DiffText() {
   return text;
 }
 
+options::CommandText LeaksText() {
+  options::CommandText text;
+  text.name = "leaks";
+  text.summary = "show memory of a process that nothing refers to any more";
+  text.usages = {"[options] PID"};
+  text.description = {
+      "Shows the sampled live blocks of a running process that neither its registers, stacks and "
+      "data nor any other block refers to.  The process stands while its memory is copied, and "
+      "goes on while the copy is searched.",
+      "It needs the rights of a debugger (ptrace_scope), a process that records, and mimalloc "
+      "2.0.9 underneath."};
+  text.words = options::Words::kProcess;
+  text.statuses = {{"0", "something refers to each sampled block"},
+                   {"1", "some blocks are shown, to which nothing does"},
+                   {"2", "bad input, or the process may not be read"}};
+  text.examples = {{"allomon leaks 4711", "the functions whose blocks process 4711 has lost"},
+                   {"allomon leaks --by=label:tenant 4711", "for which tenants"}};
+  text.manual = "tools/leaks/README.md";
+  return text;
+}
+
 // --- Files that have no use for an option.
 
 // An mlmon.out shows this without being asked.
@@ -287,6 +308,14 @@ const options::Command<Options>& TableOf(Command command) {
         kWithStacks},
        {kMlmonTitle, {Sort(kSortMeaning), Picture()}, kOfMlmon}},
       AddFile);
+  static const options::Command<Options> leaks(
+      LeaksText(),
+      {{"", Outputs()},
+       {"What is shown", List{{"--view", OneOf(kViews), "functions", "what rows are.", SetView},
+                              {"--blocks", "blocks instead of bytes", &Options::blocks}} +
+                             Selections()}},
+      AddFile);
+  if (command == Command::kLeaks) return leaks;
   return command == Command::kReport ? report : diff;
 }
 

@@ -65,9 +65,10 @@ struct Options : options::Common {
   Format format = Format::kTable;
   std::string debug_dir;
   std::vector<std::string> files;
+  const char* command = "report";  // for hints: "leaks" takes a process
 };
 
-enum class Command { kReport, kDiff };
+enum class Command { kReport, kDiff, kLeaks };
 
 const options::Command<Options>& TableOf(Command command);
 

@@ -57,7 +57,7 @@ absl::Status AddView(View view, const Scene& scene, int columns, Report* report)
 // Returns the command that a person most likely needs next; empty: no advice.
 std::string NextCommand(View view, const Scene& scene) {
   const Options& options = *scene.options;
-  std::string command = "next: allomon report";
+  std::string command = std::string("next: allomon ") + options.command;
   for (const std::string& file : options.files) command += " " + file;
   for (const options::Given& given : options.given) {
     if (given.name != "--born" && given.name != "--outlived") continue;

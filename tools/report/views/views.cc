@@ -65,6 +65,13 @@ absl::StatusOr<std::string> ShowSum(const Options& options, const Terminal& term
   return Output(*report, options, terminal);
 }
 
+absl::StatusOr<std::string> ShowProfile(const heap::HeapProfile& profile, const Options& options,
+                                        const Terminal& terminal) {
+  const auto report = ReportOf(profile, options, SpaceOf(options, terminal));
+  if (!report.ok()) return report.status();
+  return Output(*report, options, terminal);
+}
+
 absl::StatusOr<ShownDifference> ShowDifference(const Options& options, const Terminal& terminal) {
   Progress progress(terminal.shows_progress);
   const auto before = LoadSum({options.files[0]}, options.debug_dir, &progress);

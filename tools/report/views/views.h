@@ -5,6 +5,7 @@
 #include <string>
 
 #include "absl/status/statusor.h"
+#include "tools/heap/heap_profile.h"
 #include "tools/report/table/options.h"
 #include "tools/text/terminal.h"
 
@@ -12,6 +13,10 @@ namespace allomon::views {
 
 // The view that the options choose of the sum of their files.  Fails with one line.
 absl::StatusOr<std::string> ShowSum(const Options& options, const report::Terminal& terminal);
+
+// A profile that the caller has read.
+absl::StatusOr<std::string> ShowProfile(const heap::HeapProfile& profile, const Options& options,
+                                        const report::Terminal& terminal);
 
 struct ShownDifference {
   std::string text;

@@ -1,0 +1,141 @@
+#!/usr/bin/env python3
+"""`allomon leaks` names blocks that nothing refers to, and no others; the process goes on."""
+
+import json
+import os
+import subprocess
+import sys
+import time
+import unittest
+
+sys.dont_write_bytecode = True
+sys.path.insert(
+    0, os.path.join(os.environ["TEST_SRCDIR"], os.environ["TEST_WORKSPACE"], "tests/integration")
+)
+
+from support import Case, runfile  # noqa: E402
+
+ALLOMON = runfile("//tools/allomon:allomon")
+LIBRARY = runfile("//allocator:liballomon.so")
+LOST = runfile("//tests/leaks:lost_blocks")
+EXPECTED = {"LoseSmall": 200, "LoseRing": 100, "LoseLarge": 1}
+
+
+class Leaks(Case):
+    def start(self, *argv, **environment):
+        child = subprocess.Popen(
+            argv,
+            env={"PATH": "/usr/bin:/bin", **environment},
+            cwd=self.directory,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        self.addCleanup(child.kill)
+        return child
+
+    def record(self, *argv, rate="1"):
+        child = self.start(
+            *argv, LD_PRELOAD=LIBRARY, ALLOMON_RECORD=self.path("x.rec"), ALLOMON_RATE=rate
+        )
+        self.assertEqual(child.stdout.readline(), "ready\n")
+        return child
+
+    def leaks(self, pid, *options):
+        return self.run_plain([ALLOMON, "leaks", *options, str(pid)])
+
+    def blocks(self, pid, *options):
+        done = self.leaks(pid, "--blocks", "--json", *options)
+        if done.returncode == 2 and "may not be stopped" in done.stderr:
+            self.skipTest("NOT TESTED: " + done.stderr.strip())
+        self.assertEqual(done.stderr, "")
+        report = json.loads(done.stdout)
+        rows = {row["function"]: row["self"] for row in report["functions"] if row["self"]}
+        self.assertEqual(done.returncode, 1 if rows else 0)
+        return rows, report
+
+    def expect_to_go_on(self, child):
+        out, err = child.communicate("go\n", timeout=60)
+        self.assertEqual((child.returncode, out, err), (0, "done\n", ""))
+
+    def test_lost_blocks_are_named_and_no_others(self):
+        child = self.record(LOST)
+        rows, report = self.blocks(child.pid)
+        self.assertEqual(rows, EXPECTED)
+        self.assertRegex(report["notes"][-1], "to which nothing refers: 301 of 9[0-9][0-9]; the")
+        # It may be asked again, and the process goes on.
+        self.assertEqual(self.blocks(child.pid)[0], EXPECTED)
+        self.expect_to_go_on(child)
+
+    def test_a_process_that_loses_nothing(self):
+        child = self.record(LOST, "keep")
+        self.assertEqual(self.blocks(child.pid)[0], {})
+        self.expect_to_go_on(child)
+
+    def test_samples_are_estimates(self):
+        child = self.record(LOST, rate="1e-2")
+        rows = json.loads(self.leaks(child.pid, "--json").stdout)["functions"]
+        named = {row["function"]: row for row in rows if row["self"]}
+        self.assertLessEqual(set(named), set(EXPECTED))
+        self.assertEqual(named["LoseLarge"]["self"], 3 << 20)
+        self.expect_to_go_on(child)
+
+    def test_below_allomon_run(self):
+        child = self.start(
+            *(ALLOMON, "run", "-q", "--exact", "-o", "x.pb.gz", LOST), ALLOMON_LIBRARY=LIBRARY
+        )
+        self.assertEqual(child.stdout.readline(), "ready\n")
+        (pid,) = subprocess.run(
+            ["pgrep", "-P", str(child.pid)], capture_output=True, text=True, check=True
+        ).stdout.split()
+        self.assertEqual(self.blocks(pid)[0], EXPECTED)
+        self.expect_to_go_on(child)
+
+    # Threads that allocate, free and end, while they are stopped again and again.
+    CROWD = """
+import sys, threading
+def work():
+    for i in range(300):
+        thread = threading.Thread(target=lambda: [bytearray(1000) for _ in range(10)])
+        thread.start()
+        thread.join()
+threads = [threading.Thread(target=work) for _ in range(8)]
+for thread in threads: thread.start()
+print("ready", flush=True)
+for thread in threads: thread.join()
+sys.stdin.readline()
+print("done", flush=True)
+"""
+
+    def test_a_crowd_of_threads_goes_on(self):
+        child = self.record("/usr/bin/python3", "-c", self.CROWD, rate="1e-3")
+        for _ in range(5):
+            done = self.leaks(child.pid, "--json")
+            self.assertIn(done.returncode, (0, 1), done.stderr)
+            time.sleep(0.05)
+        self.expect_to_go_on(child)
+
+    def test_what_cannot_be_asked_is_one_line(self):
+        plain = self.start("/bin/cat")
+        idle = self.start("/bin/cat", LD_PRELOAD=LIBRARY, ALLOMON_PROFILE="idle")
+        time.sleep(0.3)
+        for word, line in (
+            ("", "is not the id of a process"),
+            ("x.rec", "is not the id of a process"),
+            ("4000000", "there is no process 4000000"),
+            (str(plain.pid), "Allomon is not in this process"),
+            (str(idle.pid), "it records nothing"),
+        ):
+            done = self.leaks(word)
+            self.assertEqual((done.returncode, done.stdout), (2, ""), word)
+            self.assertIn(line, done.stderr)
+            self.assertEqual(done.stderr.count("\n"), 1)
+        for child in (plain, idle):
+            self.assertIsNone(child.poll())
+            out, err = child.communicate("still here\n", timeout=60)
+            self.assertEqual((child.returncode, out, err), (0, "still here\n", ""))
+
+
+if __name__ == "__main__":
+    unittest.main()

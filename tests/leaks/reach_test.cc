@@ -1,0 +1,167 @@
+// The marking of blocks, against a search through all of them; and the copy of a process.
+#include "tools/leaks/reach.h"
+
+#include <gtest/gtest.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <cstring>
+#include <random>
+#include <set>
+#include <vector>
+
+#include "tools/explain/mappings.h"
+#include "tools/explain/process.h"
+#include "tools/leaks/snapshot.h"
+#include "tools/leaks/stopped_process.h"
+
+namespace allomon::leaks {
+namespace {
+
+TEST(BlocksTest, AddressesLeadToTheBlocksThatTheyLieIn) {
+  std::mt19937_64 random(1);
+  for (int round = 0; round < 100; ++round) {
+    struct Place {
+      uint64_t begin, end, number;
+    };
+    std::vector<Place> places;
+    std::vector<std::vector<uint64_t>> extents;
+    uint64_t at = 4096;
+    for (int i = 0; i < 20; ++i) {
+      at += 8 * (random() % 100);
+      const uint64_t size = random() % 4 == 0 ? 0 : 8 * (1 + random() % 20);
+      const uint64_t bytes = 8 * (random() % 200);
+      extents.push_back({at, at + bytes, size});
+      at += bytes;
+    }
+    std::shuffle(extents.begin(), extents.end(), random);
+    Blocks blocks;
+    for (const auto& extent : extents) {
+      uint64_t number = blocks.Add(extent[0], extent[1], extent[2]);
+      const uint64_t size = extent[2] == 0 ? extent[1] - extent[0] : extent[2];
+      for (uint64_t begin = extent[0]; size > 0 && begin + size <= extent[1]; begin += size) {
+        places.push_back({begin, begin + size, number++});
+      }
+    }
+    std::set<uint64_t> freed, reached;
+    for (const Place& place : places) {
+      if (random() % 5 != 0) continue;
+      blocks.SetFree(place.number);
+      freed.insert(place.number);
+    }
+    blocks.Sort();
+    for (int i = 0; i < 2000; ++i) {
+      const uint64_t address = random() % (at + 4096);
+      const Place* expected = nullptr;
+      for (const Place& place : places) {
+        if (place.begin <= address && address < place.end) expected = &place;
+      }
+      Blocks::Block block;
+      const bool is_new = blocks.Reach(address, &block);
+      const bool expects_new = expected != nullptr && freed.count(expected->number) == 0 &&
+                               reached.count(expected->number) == 0;
+      ASSERT_EQ(is_new, expects_new);
+      if (!is_new) continue;
+      ASSERT_EQ(block.number, expected->number);
+      ASSERT_EQ(block.begin, expected->begin);
+      ASSERT_EQ(block.begin + block.size_bytes, expected->end);
+      reached.insert(block.number);
+    }
+    for (const Place& place : places) {
+      ASSERT_EQ(blocks.IsReached(place.number), reached.count(place.number) == 1);
+    }
+  }
+}
+
+// A child with a page of words, which waits for a signal.
+class Child {
+ public:
+  Child() {
+    page_ = static_cast<uint64_t*>(
+        mmap(nullptr, kPages * 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
+    pid_ = fork();
+    if (pid_ != 0) return;
+    for (uint64_t i = 0; i < 512; ++i) page_[512 + i] = i;
+    page_[0] = 1;
+    for (;;) pause();
+  }
+  ~Child() {
+    kill(pid_, SIGKILL);
+    waitpid(pid_, nullptr, 0);
+    munmap(page_, kPages * 4096);
+  }
+  uint32_t pid() const { return static_cast<uint32_t>(pid_); }
+  uint64_t address() const { return reinterpret_cast<uintptr_t>(page_); }
+  char State() const {
+    const explain::ProcessFile file("/proc/" + std::to_string(pid_) + "/stat");
+    const auto text = file.ReadAll();
+    return text.ok() ? (*text)[text->rfind(')') + 2] : '?';
+  }
+  // It has written its pages, and waits.
+  void Await() const {
+    while (State() != 'S') usleep(1000);
+  }
+
+  static constexpr uint64_t kPages = 4;
+
+ private:
+  uint64_t* page_;
+  pid_t pid_;
+};
+
+TEST(SnapshotTest, CopiesWhatTheProcessHasWritten) {
+  const Child child;
+  child.Await();
+  const explain::Process process(child.pid());
+  Snapshot snapshot;
+  {
+    const auto stopped = StoppedProcess::Stop(child.pid());
+    ASSERT_TRUE(stopped.ok()) << stopped.status();
+    EXPECT_EQ((*stopped)->threads(), 1u);
+    EXPECT_EQ((*stopped)->stack_pointers().size(), 1u);
+    EXPECT_GT((*stopped)->registers().size(), 20u);
+    EXPECT_EQ(child.State(), 't');
+    const auto smaps = process.Smaps();
+    ASSERT_TRUE(smaps.ok());
+    ASSERT_TRUE(snapshot.Copy(process, explain::ParseMappings(*smaps)).ok());
+  }
+  while (child.State() == 't') usleep(1000);
+  EXPECT_EQ(child.State(), 'S');
+  std::vector<uint64_t> words;
+  snapshot.VisitWords(child.address(), child.address() + Child::kPages * 4096,
+                      [&words](uint64_t word) { words.push_back(word); });
+  ASSERT_EQ(words.size(), Child::kPages * 512);
+  EXPECT_EQ(words[0], 1u);
+  for (uint64_t i = 0; i < 512; ++i) ASSERT_EQ(words[512 + i], i);
+  for (uint64_t i = 1024; i < words.size(); ++i) ASSERT_EQ(words[i], 0u);
+  uint64_t value = 0;
+  EXPECT_FALSE(snapshot.Read(8, &value));
+  EXPECT_TRUE(snapshot.Read(child.address(), &value));
+  EXPECT_GT(snapshot.copied_bytes(), 2 * 4096u);
+}
+
+TEST(SnapshotTest, PagesThatWereNeverTouchedStaySo) {
+  const Child child;
+  child.Await();
+  const explain::Process process(child.pid());
+  const auto smaps = process.Smaps();
+  ASSERT_TRUE(smaps.ok());
+  Snapshot snapshot;
+  ASSERT_TRUE(snapshot.Copy(process, explain::ParseMappings(*smaps)).ok());
+  EXPECT_EQ(process.ResidentBytes(child.address(), child.address() + Child::kPages * 4096),
+            2 * 4096u);
+}
+
+TEST(StoppedProcessTest, ProcessThatIsGoneIsOneLine) {
+  const pid_t pid = fork();
+  if (pid == 0) _exit(0);
+  waitpid(pid, nullptr, 0);
+  const auto stopped = StoppedProcess::Stop(static_cast<uint32_t>(pid));
+  EXPECT_FALSE(stopped.ok());
+  EXPECT_EQ(std::string(stopped.status().message()), "there is no process " + std::to_string(pid));
+}
+
+}  // namespace
+}  // namespace allomon::leaks

@@ -1,0 +1,76 @@
+// The writable memory of a process at one moment, copied.
+#ifndef ALLOMON_TOOLS_LEAKS_SNAPSHOT_H_
+#define ALLOMON_TOOLS_LEAKS_SNAPSHOT_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "tools/explain/mappings.h"
+#include "tools/explain/process.h"
+
+namespace allomon::leaks {
+
+class Snapshot {
+ public:
+  Snapshot() = default;
+  ~Snapshot();
+  Snapshot(const Snapshot&) = delete;
+  Snapshot& operator=(const Snapshot&) = delete;
+
+  // Copies the pages of the readable and writable mappings that have been touched; the others are
+  // zero here.  The process must stand.  Fails if this machine has no room for a second copy.
+  absl::Status Copy(const explain::Process& process, const std::vector<explain::Mapping>& mappings);
+
+  // Returns the bytes from `begin` on, and in *size_bytes how many of the asked ones lie there;
+  // null if the address is in no copied mapping.
+  const char* Find(uint64_t begin, uint64_t* size_bytes) const;
+
+  // Calls visit(word) for the aligned words of [begin, end).
+  template <typename Visit>
+  void VisitWords(uint64_t begin, uint64_t end, Visit visit) const;
+
+  template <typename Value>
+  bool Read(uint64_t address, Value* value) const;
+
+  uint64_t copied_bytes() const { return copied_bytes_; }
+
+ private:
+  struct Region {
+    uint64_t begin;
+    uint64_t end;
+    char* bytes;
+  };
+  absl::Status CopyPages(const explain::Process& process, const Region& region);
+
+  std::vector<Region> regions_;  // by address
+  uint64_t copied_bytes_ = 0;
+};
+
+template <typename Visit>
+void Snapshot::VisitWords(uint64_t begin, uint64_t end, Visit visit) const {
+  begin = (begin + 7) & ~uint64_t{7};
+  while (begin + sizeof(uint64_t) <= end) {
+    uint64_t size_bytes = end - begin;
+    const char* const bytes = Find(begin, &size_bytes);
+    if (bytes == nullptr) return;
+    for (uint64_t at = 0; at + sizeof(uint64_t) <= size_bytes; at += sizeof(uint64_t)) {
+      visit(*reinterpret_cast<const uint64_t*>(bytes + at));
+    }
+    begin += size_bytes < sizeof(uint64_t) ? sizeof(uint64_t) : size_bytes;
+  }
+}
+
+template <typename Value>
+bool Snapshot::Read(uint64_t address, Value* value) const {
+  uint64_t size_bytes = sizeof(*value);
+  const char* const bytes = Find(address, &size_bytes);
+  if (bytes == nullptr || size_bytes < sizeof(*value)) return false;
+  __builtin_memcpy(value, bytes, sizeof(*value));
+  return true;
+}
+
+}  // namespace allomon::leaks
+
+#endif  // ALLOMON_TOOLS_LEAKS_SNAPSHOT_H_

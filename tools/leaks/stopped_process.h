@@ -1,0 +1,60 @@
+// A process whose threads all stand, with their registers.
+#ifndef ALLOMON_TOOLS_LEAKS_STOPPED_PROCESS_H_
+#define ALLOMON_TOOLS_LEAKS_STOPPED_PROCESS_H_
+
+#include <sys/types.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <set>
+#include <vector>
+
+#include "absl/status/statusor.h"
+
+namespace allomon::leaks {
+
+// Stops the threads as a debugger does (ptrace(2)), without a signal.  They go on when this is
+// destroyed, and if this program is killed.  Call all on one thread.
+class StoppedProcess {
+ public:
+  // Fails with one line if the process may not be stopped: it is another user's, is being debugged,
+  // or has ended.
+  static absl::StatusOr<std::unique_ptr<StoppedProcess>> Stop(uint32_t pid);
+  ~StoppedProcess();
+  StoppedProcess(const StoppedProcess&) = delete;
+  StoppedProcess& operator=(const StoppedProcess&) = delete;
+
+  // The words of all registers of all threads: general ones, and those of floating point.
+  const std::vector<uint64_t>& registers() const { return registers_; }
+  const std::vector<uint64_t>& stack_pointers() const { return stack_pointers_; }
+  size_t threads() const { return threads_.size(); }
+  // Threads that did not come to a stop, since they sleep in the kernel: their registers are not
+  // known.
+  size_t sleeping() const { return sleeping_; }
+
+ private:
+  struct Stopped {
+    pid_t thread;
+    int signal;  // that arrived at the stop, and that is passed on; 0: none
+    bool stands;
+  };
+
+  explicit StoppedProcess(uint32_t pid) : pid_(pid) {}
+
+  absl::Status StopNewThreads(bool* found);
+  absl::Status Seize(pid_t thread);
+  void AwaitStop(Stopped* stopped);
+  void ReadRegisters(pid_t thread);
+
+  const uint32_t pid_;
+  std::set<pid_t> known_;
+  std::vector<Stopped> threads_;
+  std::vector<uint64_t> registers_;
+  std::vector<uint64_t> stack_pointers_;
+  size_t sleeping_ = 0;
+};
+
+}  // namespace allomon::leaks
+
+#endif  // ALLOMON_TOOLS_LEAKS_STOPPED_PROCESS_H_
