@@ -6,10 +6,12 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <csignal>
 #include <cstring>
 #include <random>
 #include <set>
+#include <string>
 #include <vector>
 
 #include "tools/explain/mappings.h"
@@ -127,8 +129,7 @@ TEST(SnapshotTest, CopiesWhatTheProcessHasWritten) {
     ASSERT_TRUE(smaps.ok());
     ASSERT_TRUE(snapshot.Copy(process, explain::ParseMappings(*smaps)).ok());
   }
-  while (child.State() == 't') usleep(1000);
-  EXPECT_EQ(child.State(), 'S');
+  child.Await();  // it goes on
   std::vector<uint64_t> words;
   snapshot.VisitWords(child.address(), child.address() + Child::kPages * 4096,
                       [&words](uint64_t word) { words.push_back(word); });

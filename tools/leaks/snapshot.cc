@@ -15,6 +15,8 @@ namespace allomon::leaks {
 namespace {
 
 constexpr uint64_t kStepPages = 4096;
+// The page table is read page by page.
+constexpr uint64_t kMostMappingBytes = uint64_t{2} << 40;
 
 // MemAvailable of /proc/meminfo; UINT64_MAX if it is not known.
 uint64_t AvailableBytes() {
@@ -33,10 +35,10 @@ bool ReadFast(uint32_t pid, uint64_t address, char* to, uint64_t size_bytes) {
          static_cast<ssize_t>(size_bytes);
 }
 
+// Others have no words, or none that the program has written.
 bool IsCopied(const explain::Mapping& mapping) {
-  // The kernel's own, which are not read as memory.
-  if (mapping.name == "[vvar]" || mapping.name == "[vsyscall]") return false;
-  return mapping.is_readable && mapping.is_writable;
+  return mapping.is_readable && mapping.is_writable &&
+         mapping.resident_bytes + mapping.swapped_bytes > 0;
 }
 
 }  // namespace
@@ -59,6 +61,11 @@ absl::Status Snapshot::Copy(const explain::Process& process,
   }
   for (const explain::Mapping& mapping : mappings) {
     if (!IsCopied(mapping)) continue;
+    if (mapping.end - mapping.begin > kMostMappingBytes) {
+      return absl::FailedPreconditionError("it has a mapping of " +
+                                           std::to_string((mapping.end - mapping.begin) >> 40) +
+                                           " TiB, as under a sanitizer, which is not searched");
+    }
     void* const bytes = mmap(nullptr, mapping.end - mapping.begin, PROT_READ | PROT_WRITE,
                              MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (bytes == MAP_FAILED) {

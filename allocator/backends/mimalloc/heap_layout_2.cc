@@ -33,7 +33,7 @@ const allomon::process_map::HeapLayout allomon_heap_layout = {
         offsetof(mi_slice_t, capacity),
         offsetof(mi_slice_t, used),
         offsetof(mi_slice_t, xblock_size),
-        3 * MI_MAX_ALIGN_GUARANTEE,  // as in mimalloc's segment.c
+        3 * MI_MAX_ALIGN_GUARANTEE,  // mimalloc begins pages of small blocks so
         1024,
     },
     &allomon::backend::mapped_blocks,
