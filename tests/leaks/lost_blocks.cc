@@ -1,4 +1,4 @@
-// Blocks that are referred to in many ways, and blocks that nothing refers to, for leaks_test.py.
+// Holds blocks in many ways, and loses others, for leaks_test.py.
 //
 //   lost_blocks        says "ready" when all are there, and waits for a line
 //   lost_blocks keep   the same, and loses none
@@ -46,6 +46,7 @@ char* volatile middles[kKept];          // pointers into the middle
 thread_local void* volatile of_thread;  // by thread-local storage
 pthread_key_t key;                      // by pthread_setspecific
 void* volatile large;
+void** sealed;  // in a page that may not be written any more
 
 }  // namespace
 
@@ -90,6 +91,15 @@ __attribute__((noinline)) void KeepMiddles() {
   for (char* volatile& place : middles) place = static_cast<char*>(malloc(500)) + 250;
 }
 __attribute__((noinline)) void KeepLarge() { large = malloc(20 << 20); }
+__attribute__((noinline)) void KeepInSealedPage() {
+  constexpr size_t kBytes = 4096;
+  void* const page =
+      mmap(nullptr, kBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (page == MAP_FAILED) _exit(4);
+  sealed = static_cast<void**>(page);
+  for (int i = 0; i < kKept; ++i) sealed[i] = malloc(90);
+  mprotect(page, kBytes, PROT_READ);
+}
 __attribute__((noinline)) void KeepByThread() { of_thread = malloc(123); }
 __attribute__((noinline)) void KeepSpecific() { pthread_setspecific(key, malloc(321)); }
 __attribute__((noinline)) void* KeepOnStack() { return malloc(77); }
@@ -129,6 +139,7 @@ int main(int argc, char**) {
   KeepOwners();
   KeepMiddles();
   KeepLarge();
+  KeepInSealedPage();
   if (argc == 1) OnOtherStack(Lose);
   usleep(100'000);  // the thread waits by now
   puts("ready");

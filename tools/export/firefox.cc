@@ -106,7 +106,7 @@ class Writer {
     return thread;
   }
 
-  // Without samples of time the viewer shows allocations first.
+  // The viewer shows allocations first if there are no samples of time.
   static Json SamplesJson() {
     return {{"stack", Json::array()},
             {"time", Json::array()},

@@ -1,5 +1,5 @@
-// The blocks of a process, and which of them something refers to: a conservative marking, as of a
-// garbage collector that knows no types.
+// Marks the blocks of a process to which something refers: conservatively, like a garbage collector
+// that knows no types.
 #ifndef ALLOMON_TOOLS_LEAKS_REACH_H_
 #define ALLOMON_TOOLS_LEAKS_REACH_H_
 
@@ -46,7 +46,7 @@ class Blocks {
   uint64_t most_ = 0;
 };
 
-// Marks what is reached from roots, through blocks.
+// Marks blocks from roots on, through other blocks.
 class Marker {
  public:
   // Both must outlive this.
@@ -60,7 +60,7 @@ class Marker {
     root_bytes_ += end - begin;
     snapshot_.VisitWords(begin, end, [this](uint64_t word) { AddWord(word); });
   }
-  // Goes through what was reached until nothing new is.
+  // Goes through reached blocks until they reach no more.
   void Finish();
 
   uint64_t root_bytes() const { return root_bytes_; }

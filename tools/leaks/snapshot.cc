@@ -35,13 +35,14 @@ bool ReadFast(uint32_t pid, uint64_t address, char* to, uint64_t size_bytes) {
          static_cast<ssize_t>(size_bytes);
 }
 
-// Others have no words, or none that the program has written.
-bool IsCopied(const explain::Mapping& mapping) {
-  return mapping.is_readable && mapping.is_writable &&
-         mapping.resident_bytes + mapping.swapped_bytes > 0;
-}
-
 }  // namespace
+
+// A program may have written to a page that it may not write to any more.
+bool HasWords(const explain::Mapping& mapping) {
+  if (!mapping.is_readable) return false;
+  return mapping.is_writable ? mapping.resident_bytes + mapping.swapped_bytes > 0
+                             : mapping.anonymous_bytes + mapping.swapped_bytes > 0;
+}
 
 Snapshot::~Snapshot() {
   for (const Region& region : regions_) munmap(region.bytes, region.end - region.begin);
@@ -51,7 +52,7 @@ absl::Status Snapshot::Copy(const explain::Process& process,
                             const std::vector<explain::Mapping>& mappings) {
   uint64_t resident_bytes = 0;
   for (const explain::Mapping& mapping : mappings) {
-    if (IsCopied(mapping)) resident_bytes += mapping.resident_bytes + mapping.swapped_bytes;
+    if (HasWords(mapping)) resident_bytes += mapping.resident_bytes + mapping.swapped_bytes;
   }
   const uint64_t available_bytes = AvailableBytes();
   if (resident_bytes > available_bytes / 10 * 9) {
@@ -60,7 +61,7 @@ absl::Status Snapshot::Copy(const explain::Process& process,
                                         std::to_string(available_bytes >> 20) + " MiB are there");
   }
   for (const explain::Mapping& mapping : mappings) {
-    if (!IsCopied(mapping)) continue;
+    if (!HasWords(mapping)) continue;
     if (mapping.end - mapping.begin > kMostMappingBytes) {
       return absl::FailedPreconditionError("it has a mapping of " +
                                            std::to_string((mapping.end - mapping.begin) >> 40) +

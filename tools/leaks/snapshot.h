@@ -12,6 +12,9 @@
 
 namespace allomon::leaks {
 
+// Whether the program may have written words into the mapping.
+bool HasWords(const explain::Mapping& mapping);
+
 class Snapshot {
  public:
   Snapshot() = default;
@@ -19,8 +22,8 @@ class Snapshot {
   Snapshot(const Snapshot&) = delete;
   Snapshot& operator=(const Snapshot&) = delete;
 
-  // Copies the pages of the readable and writable mappings that have been touched; the others are
-  // zero here.  The process must stand.  Fails if this machine has no room for a second copy.
+  // Copies the pages of mappings with words that have been touched; the others are zero here.  The
+  // process must stand.  Fails if this machine has no room for a second copy.
   absl::Status Copy(const explain::Process& process, const std::vector<explain::Mapping>& mappings);
 
   // Returns the bytes from `begin` on, and in *size_bytes how many of the asked ones lie there;

@@ -36,7 +36,7 @@ std::vector<pid_t> ThreadsOf(uint32_t pid) {
   return threads;
 }
 
-// Adds the words of a set of registers.  Sets that the processor does not have add none.
+// Reads a set of registers.  False if the processor does not have it.
 template <typename Registers>
 bool Get(pid_t thread, int set, Registers* registers) {
   iovec room = {registers, sizeof(*registers)};

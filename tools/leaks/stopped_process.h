@@ -1,4 +1,4 @@
-// A process whose threads all stand, with their registers.
+// A process that stands, with the registers of its threads.
 #ifndef ALLOMON_TOOLS_LEAKS_STOPPED_PROCESS_H_
 #define ALLOMON_TOOLS_LEAKS_STOPPED_PROCESS_H_
 
@@ -36,7 +36,7 @@ class StoppedProcess {
  private:
   struct Stopped {
     pid_t thread;
-    int signal;  // that arrived at the stop, and that is passed on; 0: none
+    int signal;  // that arrived at the stop, and that is passed on, or 0
     bool stands;
   };
 

@@ -99,7 +99,7 @@ class Search {
   std::vector<uint64_t> stack_pointers_;
   Blocks blocks_;
   std::vector<SampledBlock> sampled_;
-  // By the number of the live block: the rows and threads that entries of unreachable blocks tell.
+  // Rows and threads that entries of unreachable blocks tell, by the number of the live block.
   std::unordered_multimap<uint32_t, BlockName> unreachable_;
 };
 
@@ -223,7 +223,7 @@ void Search::Mark() {
   Marker marker(snapshot_, &blocks_);
   for (const uint64_t word : registers_) marker.AddWord(word);
   for (const Mapping& mapping : mappings_) {
-    if (mapping.is_readable && mapping.is_writable) AddRootsOf(mapping, &marker);
+    if (HasWords(mapping)) AddRootsOf(mapping, &marker);
   }
   marker.Finish();
   found.sampled_blocks = sampled_.size();

@@ -96,11 +96,11 @@ struct SampledBlocks {
   uint32_t run_class_offset;  // uint8_t
 };
 
-// What sessions keep of sampled blocks.  A slot's or run's word is the number of the block's first
-// entry.  Of a recording's entry the value is a serial, the number of a live block in the file, its
-// row and its thread, each a uint32_t.
+// Entries that sessions keep of sampled blocks.  A slot's or run's word is the number of the
+// block's first entry.  Of a recording's entry the value is a serial, the number of a live block in
+// the file, its row and its thread, each a uint32_t.
 struct Entries {
-  const void* segments;  // addresses of arrays of entries, 0: none yet
+  const void* segments;  // addresses of arrays of entries, 0 for one that is not there yet
   uint32_t segment_count;
   uint32_t segment_entries;
   uint32_t entry_bytes;

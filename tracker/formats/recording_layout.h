@@ -242,7 +242,7 @@ enum class Shortage : uint32_t {
   kNames = 4,    // names of functions: their frames have addresses instead
   kSaved = 5,    // rows whose part of the peak was not saved
   kFrames = 6,   // frames in code for whose module there was no room
-  kScopes = 7,   // scopes of labels, and labels, whose end is not in the recording
+  kScopes = 7,   // ends of scopes of labels, and of labels
 };
 inline constexpr uint32_t kShortages = 16;  // the others are reserved
 

@@ -116,7 +116,7 @@ struct Process {
   std::vector<Row> rows;
   std::vector<Event> events;
   std::vector<LiveBlock> live;
-  std::vector<Scope> scopes;  // none: the program has told no end of a scope with sampled blocks
+  std::vector<Scope> scopes;  // empty if the program has told no end of a scope
   std::vector<Thread> threads;
   std::vector<TimelinePoint> timeline;  // with the state at the end
   std::vector<Module> modules;

@@ -23,15 +23,16 @@ class EndedScopes {
 
   bool empty() const { return of_thread_.empty() && ends_.empty(); }
 
-  // Adds a cell of `amount` to `outlived` for each label of the sample whose scope `block` has
-  // outlived.  The sample is that of the block's row.  Cost: the depth of the thread's scopes.
+  // Adds a cell of `amount` to `outlived` for each label of the sample that `block` has outlived:
+  // its scope has ended.  The sample is that of the block's row.  Cost: the depth of the thread's
+  // scopes.
   void AddCells(const LiveBlock& block, const heap::Amount& amount, heap::Sample* sample) const;
 
  private:
   struct Node {
     uint64_t begin_nanos;
     uint64_t end_nanos;  // UINT64_MAX: open
-    size_t outer;        // index of the scope around it in the same list; kNoNode: none
+    size_t outer;        // index of the scope around it in the same list, or kNoNode
     std::string_view key;
     std::string_view value;
   };

@@ -40,7 +40,7 @@ bool MayBeOfMalloc(const Sample& sample) {
 constexpr uint64_t kMostArenaBytes = 512;
 // A size is "just above" a class if it lacks at most this part of itself.
 constexpr uint64_t kMostPartToSave = 8;
-// Advice that saves less than this part of a site's rounding is none.
+// Advice must save this part of a site's rounding.
 constexpr double kLeastPartSaved = 8;
 
 bool IsOfPython(const std::string& name) {

@@ -40,7 +40,7 @@ std::string Output(const Report& report, const Options& options, const Terminal&
   return ToText(report, StyleOf(options, terminal));
 }
 
-// What may be the reason of an error, rather than the file.
+// A possible reason of an error, besides the file.
 std::string PartText(const Options& options) {
   if (options.outlived.is_asked)
     return " (--outlived keeps live blocks alone, and not all of them)";
