@@ -21,6 +21,7 @@ COMMANDS = {
     "allomon top": ["tools/allomon/allomon", "top"],
     "allomon save": ["tools/allomon/allomon", "save"],
     "allomon explain": ["tools/allomon/allomon", "explain"],
+    "allomon leaks": ["tools/allomon/allomon", "leaks"],
     "allomon serve": ["tools/allomon/allomon", "serve"],
     "allomon heap": ["tools/allomon/allomon", "heap"],
     "allomon gate": ["tools/allomon/allomon", "gate"],
