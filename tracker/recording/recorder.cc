@@ -218,7 +218,7 @@ void Recorder::DeallocMajor(ValueRoom* room) { EndBlock(EventKind::kFreed, room)
 
 void Recorder::Dropped(uint64_t size_bytes) {
   const internal::DefaultFloat our_float;
-  uint64_t nanos = Nanos();
+  uint64_t nanos = 0;
   IsReady(&nanos);  // begins the recording of a child of fork
   DropUnwritten(size_bytes);
 }
@@ -236,7 +236,6 @@ bool Recorder::AddBlock(const Allocation& allocation, bool young, ValueRoom* roo
 bool Recorder::AddBirth(const Allocation& allocation, bool young, ValueRoom* room, bool* look) {
   const internal::BusyMark busy;
   Birth birth;
-  birth.sample.nanos = Nanos();
   if (!IsReady(&birth.sample.nanos)) {
     DropUnwritten(allocation.size_bytes);
     return false;
@@ -352,7 +351,6 @@ void Recorder::EndBlock(EventKind kind, ValueRoom* room) {
   const BlockName name = Get(*room);
   const internal::BusyMark busy;
   Death death;
-  death.nanos = Nanos();
   if (!IsReady(&death.nanos) || name.serial != serial_) return;
   ThreadSlot& slot = thread_slots[place_];
   const bool has_slot = IsOfThisRecording(slot);
@@ -375,10 +373,8 @@ uint64_t Recorder::Nanos() const { return NanosOf(CLOCK_MONOTONIC) - facts_.star
 
 bool Recorder::IsReadySlow(uint64_t* nanos) {
   const RecorderHold hold;
-  if (fork_mark_.IsInChild()) {
-    BeginAsChild();
-    *nanos = Nanos();
-  }
+  if (fork_mark_.IsInChild()) BeginAsChild();
+  *nanos = Nanos();
   check_nanos_.store(*nanos, std::memory_order_relaxed);
   return IsReadyLocked();
 }

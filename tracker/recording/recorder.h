@@ -105,10 +105,15 @@ class Recorder final : public internal::SessionClient {
   static void ForEach(Run run) ALLOMON_EXCLUDES(recorder_lock);
   bool IsLookDueSlow(uint64_t nanos, uint64_t look_nanos, uint64_t allocated_bytes);
   void EndBlock(EventKind kind, internal::ValueRoom* room);
-  // Whether blocks may be added.  A child of fork begins its recording here: then *nanos, which
-  // counted from the parent's begin, becomes the time since that.
+  // Whether blocks may be added, and the time since the recording's begin.  A child of fork begins
+  // its recording here.  The clock is read after IsWriting(): before, another thread may begin the
+  // child's recording between the two reads of a difference, or after them.
   bool IsReady(uint64_t* nanos) {
-    return __builtin_expect(IsWriting() && !IsCheckDue(*nanos), 1) || IsReadySlow(nanos);
+    if (__builtin_expect(IsWriting(), 1)) {
+      *nanos = Nanos();
+      if (__builtin_expect(!IsCheckDue(*nanos), 1)) return true;
+    }
+    return IsReadySlow(nanos);
   }
   bool IsWriting() const {
     if (__builtin_expect(fork_mark_.IsInChild(), 0)) return false;
