@@ -402,7 +402,8 @@ TEST(FrontTest, ResponsesThatNobodyTakesAreBounded) {
   }
   while (served.answers() < 100) std::this_thread::sleep_for(milliseconds(10));
   EXPECT_TRUE(served.Answers());
-  EXPECT_LT(MostResidentBytes(), before + (size_t{400} << 20));
+  // All responses would be 800 MiB.  The address sanitizer keeps up to 256 MiB of freed memory.
+  EXPECT_LT(MostResidentBytes(), before + (size_t{600} << 20));
 }
 
 // The sum of all requests is many times the memory that the server may use.

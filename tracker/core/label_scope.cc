@@ -125,7 +125,7 @@ EndingScope* FindEndingScope(LabelScope* scope, const ThreadState& thread) {
 
 uint32_t PlaceOfLabel(const LabelScope& scope, const LabelSet& set) {
   LabelCollector own;
-  own.Add(TextOf(scope.key, scope.key_bytes, kMostLabelKeyBytes), {});
+  own.Add(TextOf(scope.key, scope.key_bytes, kMostLabelKeyBytes), "");
   char room[kMostLabelTextBytes];
   const LabelSet alone(0, own.Text(0, room));
   uint32_t place = 0;
