@@ -10,7 +10,7 @@
 #define ALLOMON_WORK(blocks)                                                                    \
   for (int i = 0; i < blocks; ++i) mapped_code::kept[mapped_code::kept_count++] = malloc(1000); \
   if (mapped_code::ticks != nullptr) {                                                          \
-    for (int begin = *mapped_code::ticks; *mapped_code::ticks - begin < 3;) continue;           \
+    for (int begin = *mapped_code::ticks; *mapped_code::ticks - begin < 50;) continue;          \
   }
 
 #define ALLOMON_JOIN2(a, b) a##b
@@ -22,9 +22,9 @@ namespace mapped_code {
 inline void* kept[4000];
 inline int kept_count = 0;
 
-// The number of ticks so far, of a timer like the profile's; nullptr if functions do not wait.
-// Each function runs for three ticks, since a busy machine may deliver the first one only after
-// 100 milliseconds.
+// The milliseconds so far, by a timer like the profile's; nullptr if functions do not wait.  Each
+// function runs for 50 of them: a time profile has hundredths of seconds, and less than one may be
+// rounded to none.  A busy machine may deliver the first tick only after 100 milliseconds.
 inline const volatile int* ticks = nullptr;
 
 }  // namespace mapped_code
