@@ -26,16 +26,7 @@ static_assert(sizeof(OwnBlock) == 40);
 
 class LiveBlocks {
  public:
-  struct Links {
-    static constexpr uint32_t kNone = 0;
-    const OwnArray<OwnBlock>* blocks;
-    uint32_t Next(uint32_t block) const {
-      return blocks->At(block).next_free.load(std::memory_order_relaxed);
-    }
-    void SetNext(uint32_t block, uint32_t next) const {
-      blocks->At(block).next_free.store(next, std::memory_order_relaxed);
-    }
-  };
+  using Links = FreeLinks<OwnBlock>;
   static constexpr uint32_t kMostCached = 16;
   // A thread's own; see ThreadFreeCache.
   using Cache = internal::ThreadFreeCache<Links, 1, kMostCached>;

@@ -32,6 +32,8 @@ uint32_t Recorder::EnterScopeSlow(internal::EndingScope* scope, const Birth& bir
     facts.outer = EnterScopeSlow(outer, birth, depth + 1);
   }
   place.number = facts.label == internal::kNoLabel ? 0 : store_.EnterScope(facts);
+  // Without room the block still belongs to the scope outside, which this one cannot end.
+  if (place.number == 0) place.number = facts.outer;
   place.serial = serial_;
   return place.number;
 }

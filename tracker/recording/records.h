@@ -22,6 +22,20 @@ inline constexpr uint32_t kMostRecords = uint32_t{1} << 25;
 
 template <typename Element, uint32_t kMost = kMostRecords>
 using OwnArray = internal::OwnArray<Element, kMost>;
+
+// The links of a list of free elements (base/tagged_free_list.h), in their members `next_free`.
+template <typename Element>
+struct FreeLinks {
+  static constexpr uint32_t kNone = 0;
+  const OwnArray<Element>* elements;
+  uint32_t Next(uint32_t number) const {
+    return elements->At(number).next_free.load(std::memory_order_relaxed);
+  }
+  void SetNext(uint32_t number, uint32_t next) const {
+    elements->At(number).next_free.store(next, std::memory_order_relaxed);
+  }
+};
+
 using ChainIndex = internal::ChainIndex<2 * kMostRecords>;
 using internal::Mix;
 

@@ -1,5 +1,4 @@
-// The scopes of labels with an end (allomon/labels.h), as far as blocks of them
-// were sampled.
+// The scopes of labels with an end (allomon/labels.h), as far as blocks of them were sampled.
 //
 // A record is kept while its scope is open, while a sampled block of it is live, and while a record
 // inside of it is kept.  So their number is bounded by those of live sampled blocks and of open
@@ -28,16 +27,7 @@ class ScopeTable {
     uint32_t outer;              // record of the next scope outside, or 0
     std::atomic<uint32_t> next_free;
   };
-  struct Links {
-    static constexpr uint32_t kNone = 0;
-    const OwnArray<Own>* scopes;
-    uint32_t Next(uint32_t scope) const {
-      return scopes->At(scope).next_free.load(std::memory_order_relaxed);
-    }
-    void SetNext(uint32_t scope, uint32_t next) const {
-      scopes->At(scope).next_free.store(next, std::memory_order_relaxed);
-    }
-  };
+  using Links = FreeLinks<Own>;
 
   void Begin(SegmentSource* source, WrittenField<uint32_t> count) {
     scopes_.Begin(source, count);
