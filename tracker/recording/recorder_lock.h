@@ -1,6 +1,6 @@
-// The lock of all recordings of the process.  It covers rare events: a new row, frame, text or
-// thread, a thread's end, a start and a stop.  A sample whose row and thread are known does not
-// take it.
+// The lock of all recordings of the process.  It covers rare events: a new row, frame, text, thread
+// or scope, the end of a thread or a scope, a start and a stop.  A sample whose row, thread and
+// scope are known does not take it.
 //
 // The lock is held for a bounded number of instructions, and its holder is marked busy.  So a
 // signal handler's allocations stay out of the tracker meanwhile, and no handler waits for its own
