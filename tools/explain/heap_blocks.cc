@@ -115,8 +115,18 @@ class Walk {
     const uint64_t runs = sampled.begin + sampled.slot_area_bytes;
     const uint64_t tables = AddressOf(sampled.words);
     if (runs < sampled.begin || tables < runs || sampled.end < tables) return;
-    CountSlots(map, sampled, &Add(sampled.begin, sampled.slot_area_bytes, Use::kSampledBlocks));
-    CountRuns(map, sampled, &Add(runs, tables - runs, Use::kSampledBlocks));
+    Area slots = AreaOf(sampled.begin, sampled.slot_area_bytes, Use::kSampledBlocks);
+    Area of_runs = AreaOf(runs, tables - runs, Use::kSampledBlocks);
+    const auto read = [this](uint64_t address, void* to, size_t size_bytes) {
+      return memory_.ReadAt(address, to, size_bytes);
+    };
+    VisitSampledBlocks(read, map, sampled, [&](const SampledBlock& block) {
+      Area& area = block.begin < runs ? slots : of_runs;
+      area.live_bytes += block.size_bytes;
+      area.live_blocks += 1;
+    });
+    of_runs.large_live_bytes = of_runs.live_bytes;  // a granule is as large
+    found_.areas.insert(found_.areas.end(), {slots, of_runs});
     Add(tables, sampled.end - tables, Use::kTables);
   }
 
@@ -178,12 +188,15 @@ class Walk {
     return value;
   }
 
-  Area& Add(uint64_t begin, uint64_t size_bytes, Use use) {
-    Area& area = found_.areas.emplace_back();
+  static Area AreaOf(uint64_t begin, uint64_t size_bytes, Use use) {
+    Area area;
     area.begin = begin;
     area.end = begin + size_bytes;
     area.use = use;
     return area;
+  }
+  Area& Add(uint64_t begin, uint64_t size_bytes, Use use) {
+    return found_.areas.emplace_back(AreaOf(begin, size_bytes, use));
   }
 
   void AddSegment(const Segments& segments, uint64_t at) {
@@ -231,50 +244,6 @@ class Walk {
     page.large_live_bytes = block_bytes >= kLargeBytes ? page.live_bytes : 0;
   }
 
-  void CountSlots(const ProcessMap& map, const SampledBlocks& sampled, Area* slots) const {
-    if (sampled.span_bytes == 0 || sampled.slots_per_span > 1 << 16) return;
-    const uint64_t spans =
-        std::min<uint64_t>(sampled.slot_area_bytes / sampled.span_bytes, 1 << 20);
-    std::vector<uint8_t> classes(spans);
-    if (!memory_.ReadAt(AddressOf(sampled.span_classes), classes.data(), spans)) return;
-    std::vector<uint32_t> words(sampled.slots_per_span);
-    for (uint64_t span = 0; span < spans; ++span) {
-      const uint8_t of_span = classes[span];
-      if (of_span == 0) return;
-      const uint64_t slot_bytes = of_span < process_map::kSlotClasses ? map.slot_bytes[of_span] : 0;
-      const uint64_t first = AddressOf(sampled.words) + span * words.size() * sizeof(uint32_t);
-      if (slot_bytes == 0 ||
-          !memory_.ReadAt(first, words.data(), words.size() * sizeof(uint32_t))) {
-        continue;
-      }
-      for (uint64_t i = 0; i < std::min<uint64_t>(sampled.span_bytes / slot_bytes, words.size());
-           ++i) {
-        const bool is_live = words[i] != 0 && (words[i] & sampled.free_bit) == 0;
-        slots->live_bytes += is_live ? slot_bytes : 0;
-        slots->live_blocks += is_live ? 1 : 0;
-      }
-    }
-  }
-
-  void CountRuns(const ProcessMap& map, const SampledBlocks& sampled, Area* runs) const {
-    uint64_t count = 0;
-    if (!Read(memory_, sampled.run_count, &count) || sampled.run_entry_bytes < 8 ||
-        sampled.run_class_offset >= sampled.run_entry_bytes || sampled.run_entry_bytes > 64) {
-      return;
-    }
-    std::string entries(std::min<uint64_t>(count, 1 << 25) * sampled.run_entry_bytes, '\0');
-    if (!memory_.ReadAt(AddressOf(sampled.run_entries), entries.data(), entries.size())) return;
-    for (size_t at = 0; at < entries.size(); at += sampled.run_entry_bytes) {
-      uint32_t word = 0;
-      memcpy(&word, entries.data() + at, sizeof(word));
-      const auto of_run = static_cast<uint8_t>(entries[at + sampled.run_class_offset]);
-      if (word == 0 || of_run >= process_map::kRunClasses) continue;
-      runs->live_bytes += uint64_t{map.run_granules[of_run]} * sampled.granule_bytes;
-      runs->live_blocks += 1;
-    }
-    runs->large_live_bytes = runs->live_bytes;  // a granule is as large
-  }
-
   const ProcessFile& memory_;
   const std::vector<Mapping>& mappings_;
   HeapBlocks& found_;
@@ -282,6 +251,60 @@ class Walk {
 };
 
 }  // namespace
+
+namespace {
+
+void VisitSlots(const ReadMemory& read, const ProcessMap& map, const SampledBlocks& sampled,
+                const std::function<void(const SampledBlock&)>& visit) {
+  if (sampled.span_bytes == 0 || sampled.slots_per_span > 1 << 16) return;
+  const uint64_t spans = std::min<uint64_t>(sampled.slot_area_bytes / sampled.span_bytes, 1 << 20);
+  std::vector<uint8_t> classes(spans);
+  if (!read(AddressOf(sampled.span_classes), classes.data(), spans)) return;
+  std::vector<uint32_t> words(sampled.slots_per_span);
+  for (uint64_t span = 0; span < spans; ++span) {
+    const uint8_t of_span = classes[span];
+    if (of_span == 0) return;
+    const uint64_t slot_bytes = of_span < process_map::kSlotClasses ? map.slot_bytes[of_span] : 0;
+    const uint64_t size_bytes = words.size() * sizeof(uint32_t);
+    if (slot_bytes == 0 ||
+        !read(AddressOf(sampled.words) + span * size_bytes, words.data(), size_bytes)) {
+      continue;
+    }
+    const uint64_t slots = std::min<uint64_t>(sampled.span_bytes / slot_bytes, words.size());
+    for (uint64_t i = 0; i < slots; ++i) {
+      if (words[i] == 0 || (words[i] & sampled.free_bit) != 0) continue;
+      visit({sampled.begin + span * sampled.span_bytes + i * slot_bytes, slot_bytes, words[i]});
+    }
+  }
+}
+
+void VisitRuns(const ReadMemory& read, const ProcessMap& map, const SampledBlocks& sampled,
+               const std::function<void(const SampledBlock&)>& visit) {
+  uint64_t count = 0;
+  if (!read(AddressOf(sampled.run_count), &count, sizeof(count)) || sampled.run_entry_bytes < 8 ||
+      sampled.run_class_offset >= sampled.run_entry_bytes || sampled.run_entry_bytes > 64) {
+    return;
+  }
+  std::string entries(std::min<uint64_t>(count, 1 << 25) * sampled.run_entry_bytes, '\0');
+  if (!read(AddressOf(sampled.run_entries), entries.data(), entries.size())) return;
+  uint64_t begin = sampled.begin + sampled.slot_area_bytes;
+  for (size_t at = 0; at < entries.size();
+       at += sampled.run_entry_bytes, begin += sampled.granule_bytes) {
+    uint32_t word = 0;
+    memcpy(&word, entries.data() + at, sizeof(word));
+    const auto of_run = static_cast<uint8_t>(entries[at + sampled.run_class_offset]);
+    if (word == 0 || of_run >= process_map::kRunClasses) continue;
+    visit({begin, uint64_t{map.run_granules[of_run]} * sampled.granule_bytes, word});
+  }
+}
+
+}  // namespace
+
+void VisitSampledBlocks(const ReadMemory& read, const ProcessMap& map, const SampledBlocks& sampled,
+                        const std::function<void(const SampledBlock& block)>& visit) {
+  VisitSlots(read, map, sampled, visit);
+  VisitRuns(read, map, sampled, visit);
+}
 
 void MakeDisjoint(std::vector<Area>* areas) {
   std::sort(areas->begin(), areas->end(),

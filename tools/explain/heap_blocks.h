@@ -4,7 +4,9 @@
 #ifndef ALLOMON_TOOLS_EXPLAIN_HEAP_BLOCKS_H_
 #define ALLOMON_TOOLS_EXPLAIN_HEAP_BLOCKS_H_
 
+#include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -54,6 +56,22 @@ struct HeapBlocks {
 // Sorts, and drops empty areas and those that overlap one before: no page is counted twice,
 // whatever the process's memory says.
 void MakeDisjoint(std::vector<Area>* areas);
+
+// ---- Sampled blocks, read from a process or from a copy of its memory.
+
+// False unless all bytes can be read.
+using ReadMemory = std::function<bool(uint64_t address, void* to, size_t size_bytes)>;
+
+struct SampledBlock {
+  uint64_t begin;
+  uint64_t size_bytes;  // of its slot or run
+  uint32_t entry;       // number of its first entry (process_map::Entries)
+};
+
+// Calls visit(block) for the live ones.  Slots come first.
+void VisitSampledBlocks(const ReadMemory& read, const process_map::ProcessMap& map,
+                        const process_map::SampledBlocks& sampled,
+                        const std::function<void(const SampledBlock& block)>& visit);
 
 // Fails if the process has no Allomon, or another version of it; the line says which.
 absl::StatusOr<process_map::ProcessMap> FindProcessMap(const ProcessFile& memory,

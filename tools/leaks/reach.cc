@@ -11,7 +11,7 @@ uint64_t Blocks::Add(uint64_t begin, uint64_t end, uint64_t block_bytes) {
   if (count == 0) return first;
   extents_.push_back({begin, block_bytes == 0 ? end : begin + count * block_bytes,
                       block_bytes == 0 ? end - begin : block_bytes, first});
-  marks_.resize(first + count, Mark::kNotReached);
+  marks_.resize(first + count);
   least_ = std::min(least_, begin);
   most_ = std::max(most_, end);
   return first;
@@ -31,9 +31,9 @@ bool Blocks::Reach(uint64_t address, Block* block) {
   const Extent& extent = *(after - 1);
   if (address >= extent.end) return false;
   const uint64_t place = (address - extent.begin) / extent.block_bytes;
-  Mark& mark = marks_[extent.first + place];
-  if (mark != Mark::kNotReached) return false;
-  mark = Mark::kReached;
+  uint8_t& mark = marks_[extent.first + place];
+  if (mark != 0) return false;
+  mark = 1;
   *block = {extent.first + place, extent.begin + place * extent.block_bytes, extent.block_bytes};
   return true;
 }

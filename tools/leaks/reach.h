@@ -22,17 +22,14 @@ class Blocks {
   // Adds the blocks of [begin, end), each of that size; all of it is one block if that is 0.
   // Returns the number of the first one.
   uint64_t Add(uint64_t begin, uint64_t end, uint64_t block_bytes);
-  // There is no live block: words that lead there lead nowhere.
-  void SetFree(uint64_t number) { marks_[number] = Mark::kFree; }
   void Sort();
 
   // Marks the block that the address lies in, also in its middle, and returns true, if there is one
   // that was not marked yet.
   bool Reach(uint64_t address, Block* block);
-  bool IsReached(uint64_t number) const { return marks_[number] == Mark::kReached; }
+  bool IsReached(uint64_t number) const { return marks_[number] != 0; }
 
  private:
-  enum class Mark : uint8_t { kNotReached, kReached, kFree };
   struct Extent {
     uint64_t begin;
     uint64_t end;
@@ -41,7 +38,7 @@ class Blocks {
   };
 
   std::vector<Extent> extents_;
-  std::vector<Mark> marks_;
+  std::vector<uint8_t> marks_;   // 1: reached
   uint64_t least_ = UINT64_MAX;  // addresses
   uint64_t most_ = 0;
 };

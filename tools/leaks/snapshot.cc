@@ -113,4 +113,12 @@ const char* Snapshot::Find(uint64_t begin, uint64_t* size_bytes) const {
   return region.bytes + (begin - region.begin);
 }
 
+bool Snapshot::ReadAt(uint64_t address, void* to, size_t size_bytes) const {
+  uint64_t found = size_bytes;
+  const char* const bytes = Find(address, &found);
+  if (bytes == nullptr || found < size_bytes) return false;
+  memcpy(to, bytes, size_bytes);
+  return true;
+}
+
 }  // namespace allomon::leaks

@@ -34,8 +34,12 @@ class Snapshot {
   template <typename Visit>
   void VisitWords(uint64_t begin, uint64_t end, Visit visit) const;
 
+  // False unless all bytes lie in one mapping that was copied.
+  bool ReadAt(uint64_t address, void* to, size_t size_bytes) const;
   template <typename Value>
-  bool Read(uint64_t address, Value* value) const;
+  bool Read(uint64_t address, Value* value) const {
+    return ReadAt(address, value, sizeof(*value));
+  }
 
   uint64_t copied_bytes() const { return copied_bytes_; }
 
@@ -63,15 +67,6 @@ void Snapshot::VisitWords(uint64_t begin, uint64_t end, Visit visit) const {
     }
     begin += size_bytes < sizeof(uint64_t) ? sizeof(uint64_t) : size_bytes;
   }
-}
-
-template <typename Value>
-bool Snapshot::Read(uint64_t address, Value* value) const {
-  uint64_t size_bytes = sizeof(*value);
-  const char* const bytes = Find(address, &size_bytes);
-  if (bytes == nullptr || size_bytes < sizeof(*value)) return false;
-  __builtin_memcpy(value, bytes, sizeof(*value));
-  return true;
 }
 
 }  // namespace allomon::leaks

@@ -82,8 +82,6 @@ class Search {
  private:
   absl::Status ReadWhileStopped(const StoppedProcess& stopped);
   void AddAreas();
-  void AddSampledSlots(const SampledBlocks& sampled);
-  void AddSampledRuns(const SampledBlocks& sampled);
   void AddRootsOf(const Mapping& mapping, Marker* marker) const;
   uint64_t BeginOfStack(const Mapping& mapping) const;
   void NameBlocks();
@@ -147,54 +145,12 @@ void Search::AddAreas() {
   }
   SampledBlocks sampled = {};
   if (!snapshot_.Read(AddressOf(map_.sampled), &sampled) || sampled.begin == 0) return;
-  AddSampledSlots(sampled);
-  AddSampledRuns(sampled);
-}
-
-void Search::AddSampledSlots(const SampledBlocks& sampled) {
-  if (sampled.span_bytes == 0) return;
-  const uint64_t spans = std::min<uint64_t>(sampled.slot_area_bytes / sampled.span_bytes, 1 << 20);
-  for (uint64_t span = 0; span < spans; ++span) {
-    uint8_t size_class = 0;
-    if (!snapshot_.Read(AddressOf(sampled.span_classes) + span, &size_class)) return;
-    if (size_class == 0 || size_class >= process_map::kSlotClasses) return;
-    const uint64_t slot_bytes = map_.slot_bytes[size_class];
-    if (slot_bytes == 0) continue;
-    const uint64_t slots =
-        std::min<uint64_t>(sampled.span_bytes / slot_bytes, sampled.slots_per_span);
-    const uint64_t begin = sampled.begin + span * sampled.span_bytes;
-    const uint64_t first = blocks_.Add(begin, begin + slots * slot_bytes, slot_bytes);
-    for (uint64_t i = 0; i < slots; ++i) {
-      uint32_t word = 0;
-      const uint64_t place = span * sampled.slots_per_span + i;
-      snapshot_.Read(AddressOf(sampled.words) + place * sizeof(word), &word);
-      if (word == 0 || (word & sampled.free_bit) != 0) {
-        blocks_.SetFree(first + i);
-      } else {
-        sampled_.push_back({first + i, word});
-      }
-    }
-  }
-}
-
-void Search::AddSampledRuns(const SampledBlocks& sampled) {
-  uint64_t count = 0;
-  if (!snapshot_.Read(AddressOf(sampled.run_count), &count) || sampled.granule_bytes == 0) return;
-  const uint64_t runs = sampled.begin + sampled.slot_area_bytes;
-  count = std::min<uint64_t>(count, 1 << 25);
-  for (uint64_t i = 0; i < count; ++i) {
-    const uint64_t entry = AddressOf(sampled.run_entries) + i * sampled.run_entry_bytes;
-    uint32_t word = 0;
-    uint8_t size_class = 0;
-    if (!snapshot_.Read(entry, &word) || word == 0 ||
-        !snapshot_.Read(entry + sampled.run_class_offset, &size_class) ||
-        size_class >= process_map::kRunClasses) {
-      continue;
-    }
-    const uint64_t begin = runs + i * sampled.granule_bytes;
-    const uint64_t bytes = uint64_t{map_.run_granules[size_class]} * sampled.granule_bytes;
-    sampled_.push_back({blocks_.Add(begin, begin + bytes, 0), word});
-  }
+  const auto read = [this](uint64_t address, void* to, size_t size_bytes) {
+    return snapshot_.ReadAt(address, to, size_bytes);
+  };
+  explain::VisitSampledBlocks(read, map_, sampled, [this](const explain::SampledBlock& block) {
+    sampled_.push_back({blocks_.Add(block.begin, block.begin + block.size_bytes, 0), block.entry});
+  });
 }
 
 // Words below the stack pointers of a mapping are of calls that have returned.
