@@ -37,9 +37,10 @@ __attribute__((always_inline)) inline void* FromBackend(Request request) {
   return request.zeroed ? backend::Calloc(request.size_bytes) : backend::Malloc(request.size_bytes);
 }
 
-Block BlockOf(size_t size_bytes) {
+Block BlockOf(size_t size_bytes, const void* address = nullptr) {
   Block block = {};
   block.size_bytes = size_bytes;
+  block.address = address;
   return block;
 }
 
@@ -104,7 +105,7 @@ class ScopedInPlace {
   ScopedInPlace(const ScopedInPlace&) = delete;
   ScopedInPlace& operator=(const ScopedInPlace&) = delete;
 
-  bool exists() const { return block_ != nullptr; }
+  const void* block() const { return block_; }
   void* Keep(BlockHandle handle) {
     backend::FollowInPlace(block_, handle);
     void* const block = block_;
@@ -121,9 +122,10 @@ class ScopedInPlace {
 __attribute__((noinline, cold)) void* PlaceInPlace(Request request, const FrameState& caller) {
   if (request.size_bytes > backend::kLargestUnmappedBytes) return nullptr;
   ScopedInPlace place(request);
-  if (!place.exists()) return nullptr;
+  if (place.block() == nullptr) return nullptr;
   CountInPlace();
-  return place.Keep(heap_client::ReportFollowed(BlockOf(request.size_bytes), caller));
+  return place.Keep(
+      heap_client::ReportFollowed(BlockOf(request.size_bytes, place.block()), caller));
 }
 #else
 void* PlaceInPlace(Request, const FrameState&) { return nullptr; }
@@ -142,7 +144,8 @@ void* PlaceFollowed(Request request, const FrameState& caller) {
   void* block = range.Allocate(request.size_bytes, request.alignment_bytes, &zeroed, &word);
   if (block == nullptr) return ReportUnplaced(request, caller);
   ScopedSlot slot(block, word);
-  const BlockHandle handle = heap_client::ReportFollowed(BlockOf(request.size_bytes), caller);
+  const BlockHandle handle =
+      heap_client::ReportFollowed(BlockOf(request.size_bytes, block), caller);
   if (handle == 0) return nullptr;
   slot.Keep(handle);
   if (request.zeroed && !zeroed) memset(block, 0, request.size_bytes);

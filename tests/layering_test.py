@@ -52,6 +52,7 @@ EXCEPTIONS = {
         r"tracker/formats/(loss_note|recording_layout|variables)\.h",
         r"tracker/triggers/.*\.h",
         r"tracker/control/attendant\.h",
+        r"tracker/control/probe_sampler\.h",
         r"tracker/(cpython|lua)/attach\.h",
         r"tracker/recording/(start|watcher)\.h",
     ],

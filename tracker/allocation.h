@@ -61,6 +61,10 @@ struct Allocation {
   // The name of a managed block's type: constant, with one address for each type.  nullptr for all
   // other blocks.
   const char* type_name = nullptr;
+  // The block's address, which lasts until its dealloc callback.  nullptr for managed blocks, which
+  // move, for bytes outside of heaps, where no tracker follows the block, and for trackers of a
+  // program into which the library is preloaded.
+  const void* address = nullptr;
 };
 
 }  // namespace allomon

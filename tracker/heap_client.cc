@@ -127,6 +127,7 @@ Allocation MakeAllocation(const Block& block, uint64_t hits, double rate, const 
   allocation.callstack = CallstackOf(origin.stack.id, origin.stack.view, callstack_size);
   allocation.labels = origin.labels;
   allocation.type_name = block.type_name;
+  allocation.address = block.address;
   return allocation;
 }
 

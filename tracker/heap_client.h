@@ -68,6 +68,7 @@ struct Block {
   BlockNote* note = nullptr;
   const char* type_name = nullptr;  // Allocation::type_name
   bool is_mapped = false;           // Allocation::is_mapped
+  const void* address = nullptr;    // Allocation::address
 };
 
 // Runs the alloc callbacks of the sessions that were hit.  The call stack begins at `caller`.

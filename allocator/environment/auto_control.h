@@ -10,9 +10,9 @@ namespace allomon::internal {
 // Whether ALLOMON_PROFILE=idle was set.  Then nothing else is profiled or recorded from the start.
 bool IsIdle(const EnvironmentOptions& options);
 
-// Starts listening for `allomon ctl`.  Called before main, when the caller has checked that the
-// environment may be obeyed.  On an error prints one line on standard error, and the program runs
-// on without control.
+// Starts listening for `allomon ctl`, and for tracers that attach to USDT probes.  Called before
+// main, when the caller has checked that the environment may be obeyed.  On an error prints a line
+// on standard error, and the program runs on without control.
 void AttendIfWanted(const EnvironmentOptions& options);
 
 // Stops listening, when the process ends.  May be called in signal handlers and after vfork.

@@ -71,15 +71,28 @@ bool ParseGuard(std::string_view text, EnvironmentOptions* options) {
          (options->guard_one_in != 0 || !options->guard_goes_on);
 }
 
-// Accepts bytes, with an optional suffix k, m or g for powers of 1,024.
-bool ParseLimit(std::string text, uint64_t* bytes) {
+// Accepts a number with an optional suffix k, m or g for powers of 1,024.
+bool ParseBytes(std::string text, uint64_t* bytes) {
   if (text.empty()) return false;
   const char unit = text.back();
   const int shift = unit == 'k' ? 10 : unit == 'm' ? 20 : unit == 'g' ? 30 : 0;
   if (shift != 0) text.pop_back();
   if (!ParseSeed(text, bytes) || *bytes > (UINT64_MAX >> shift)) return false;
   *bytes <<= shift;
-  return *bytes >= recording::kLeastLimitBytes && *bytes <= recording::kMostLimitBytes;
+  return true;
+}
+
+bool ParseLimit(const std::string& text, uint64_t* bytes) {
+  return ParseBytes(text, bytes) && *bytes >= recording::kLeastLimitBytes &&
+         *bytes <= recording::kMostLimitBytes;
+}
+
+// Accepts bytes from 1k to 1g as ParseLimit() does, or 0.
+bool ParseProbeGap(const std::string& text, std::optional<uint64_t>* gap_bytes) {
+  uint64_t bytes = 0;
+  const bool is_number = ParseBytes(text, &bytes);
+  *gap_bytes = bytes;
+  return is_number && (bytes == 0 || (bytes >= 1024 && bytes <= uint64_t{1} << 30));
 }
 
 bool ParseProcess(const std::string& text, uint64_t* process) {
@@ -156,6 +169,11 @@ constexpr Setting kSettings[] = {
        return value == "no" || value == "idle" || IsProfile(value);
      },
      internal::kProfileSyntax},
+    {"ALLOMON_PROBES",
+     [](const std::string& value, Options* options) {
+       return ParseProbeGap(value, &options->probe_gap_bytes);
+     },
+     "bytes between samples, from 1k to 1g, such as 512k; or 0"},
     {"ALLOMON_RATE",
      [](const std::string& value, Options* options) { return ParseRate(value, &options->rate); },
      "a number in [0, 1] (samples per word), such as 1e-4"},

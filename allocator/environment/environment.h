@@ -31,8 +31,10 @@ struct EnvironmentOptions {
   uint64_t record_device = 0;
   uint64_t record_inode = 0;
   uint64_t record_limit_bytes = uint64_t{256} << 20;  // ALLOMON_RECORD_LIMIT
-  std::string save;              // ALLOMON_SAVE, see triggers::kSettingsSyntax; "": no copies
-  uint64_t record_only = 0;      // ALLOMON_RECORD_ONLY, the only process that records; 0: all do
+  std::string save;          // ALLOMON_SAVE, see triggers::kSettingsSyntax; "": no copies
+  uint64_t record_only = 0;  // ALLOMON_RECORD_ONLY, the only process that records; 0: all do
+  // ALLOMON_PROBES: bytes between the samples for USDT probes; 0: they are not served
+  std::optional<uint64_t> probe_gap_bytes;
   int dump_signal = 0;           // ALLOMON_DUMP=USR1: also write whenever this signal arrives
   uint32_t guard_one_in = 0;     // ALLOMON_GUARD=1/N or 1/N:report; 0: no guard
   bool guard_goes_on = false;    // :report

@@ -55,6 +55,7 @@ void Report(GuardedSlot* slot, size_t size_bytes, Verdict verdict, const FrameSt
   heap_client::Block block = {};
   block.size_bytes = size_bytes;
   block.note = &slot->note;
+  block.address = reinterpret_cast<const void*>(slot->block);
   if (verdict == Verdict::kFollow) {
     slot->handle = heap_client::ReportFollowed(block, caller);
   } else {

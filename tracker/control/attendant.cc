@@ -11,6 +11,7 @@
 #include "tracker/base/words.h"
 #include "tracker/control/control_file.h"
 #include "tracker/control/orders.h"
+#include "tracker/control/probe_sampler.h"
 #include "tracker/core/control.h"
 #include "tracker/core/fork.h"
 #include "tracker/core/one_inside.h"
@@ -90,7 +91,7 @@ class LookingClient final : public internal::ValuelessClient {
 const char* Attendant::MakePage() {
   const char* const error = file_.Open(pid_, static_cast<uint32_t>(getppid()));
   if (error != nullptr) return error;
-  file_.page()->gap_bytes = kGapBytes;
+  file_.page()->gap_bytes = kLookGapBytes;
   orders_.SetPlace(file_.folder(), file_.pid_namespace());
   fork_mark_.Set();
   return nullptr;
@@ -99,7 +100,7 @@ const char* Attendant::MakePage() {
 internal::Session::Config ConfigOf(const AttendOptions& options) {
   internal::Session::Config config;
   config.kind = internal::SessionKind::kAttendant;
-  config.rate = static_cast<double>(internal::kBytesPerWord) / kGapBytes;
+  config.rate = static_cast<double>(internal::kBytesPerWord) / kLookGapBytes;
   config.seed = options.seed ? *options.seed : internal::RandomSeed();
   config.follows_blocks = false;
   config.concurrent = true;
@@ -121,6 +122,7 @@ const char* Attendant::Start(const AttendOptions& options) {
 }
 
 void Attendant::Look() {
+  LookAtProbes();
   const internal::OneInside::Scope inside(door_);
   if (!inside) return;
   if (fork_mark_.IsInChild()) BeginAsChild();

@@ -17,9 +17,6 @@
 
 namespace allomon::control {
 
-// A thread's mean distance between looks.
-inline constexpr uint64_t kGapBytes = uint64_t{8} << 20;
-
 // Defaults of a recording, for values that the request does not set.
 struct AttendOptions {
   const char* path = "";  // copied; "": the page's folder. %p is the process id

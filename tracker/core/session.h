@@ -28,7 +28,8 @@ enum class SessionKind : uint8_t {
   kCounting,   // of the C interface's exact counts
   kProfile,    // of allocated or of live bytes
   kHeap,       // of a heap that samples for itself: the guard's
-  kAttendant,  // of control/, which looks at its page
+  kAttendant,  // of control/, which looks at its page or at the probes
+  kProbes,     // of control/, which serves the probes
 };
 
 // A free place is kDiscarded.

@@ -63,6 +63,10 @@ inline constexpr KnownVariable kVariables[] = {
     // sign.  A relative name starts at the folder in which the program was started, also if
     // the program changes to another one, as daemons do.
     {"ALLOMON_OUT", VariableReader::kPreload, true},
+    // Default: `512k` with `ALLOMON_PROFILE=idle`, else `0`.  Serves tracers that attach to
+    // the [USDT probes](probes.md): the mean number of bytes between two samples, from 1k to
+    // 1g.  `0` serves none.
+    {"ALLOMON_PROBES", VariableReader::kPreload},
     // Default: `alloc`.  `live` counts only memory that is still allocated.  `time` counts
     // processor time.  `count` counts calls of functions with entry hooks.  `,stack` charges
     // callers as well, as in `live,stack`.  `idle` samples nothing until `allomon ctl` asks

@@ -2,6 +2,8 @@
 
 #include <new>
 
+#include "tracker/probes/probes.h"
+
 namespace allomon::recording {
 namespace {
 
@@ -20,9 +22,11 @@ void PeakState::Begin(double units_per_byte) {
 void PeakState::NoteSlow(uint64_t nanos, const Written<ProcessRecord>& file) {
   const internal::SpinLockHolder hold(lock_);
   for (uint32_t half = 0; half < kHalves; ++half) NoteHalf(half, file);
-  const double bytes = static_cast<double>(Peak()) * bytes_per_unit_;
-  file[&ProcessRecord::peak_bytes].Store(static_cast<uint64_t>(bytes < 0 ? 0 : bytes + 0.5));
+  const double peak_bytes = static_cast<double>(Peak()) * bytes_per_unit_;
+  const auto bytes = static_cast<uint64_t>(peak_bytes < 0 ? 0 : peak_bytes + 0.5);
+  file[&ProcessRecord::peak_bytes].Store(bytes);
   file[&ProcessRecord::peak_nanos].Store(nanos);
+  probes::FirePeak(bytes);
 }
 
 // A block that dies between the reading of the sums and the new epoch is in no row's part of the
