@@ -238,6 +238,18 @@ class PagesTest(ServeCase):
         self.assertNotIn("peak_bytes", report)
         self.assertLess(report["seconds"], 60)
 
+    def test_each_choice_has_a_reply_of_its_own_within_a_second(self):
+        self.host().keep(b"acme", 100)
+        serving = self.serve("--dir", self.folder)
+        whole = serving.ask("/debug/pprof/heap")
+        self.assertEqual(whole[0], 200)
+        for choice in [
+            "process=none", "focus-label=tenant%3Dnobody", "ignore-label=tenant", "by=label:tenant",
+            "born=10h..9h", "outlived=tenant",
+        ]:
+            answer = serving.ask("/debug/pprof/heap?" + choice)
+            self.assertNotEqual(answer[:2], whole[:2], choice)
+
     def test_requests_that_no_page_answers_are_one_line(self):
         self.host().keep(b"acme", 100)
         serving = self.serve("--dir", self.folder)

@@ -50,14 +50,39 @@ absl::Status SetBorn(const std::string& value, Choice* choice) {
   return absl::OkStatus();
 }
 
-absl::Status SetParameter(const std::string& name, const std::string& value, Choice* choice) {
-  if (name == "process") choice->process = value;
-  if (name == "focus-label") return AddLabel("focus-label", value, &choice->labels.focus);
-  if (name == "ignore-label") return AddLabel("ignore-label", value, &choice->labels.ignore);
-  if (name == "by") return SetBy(value, choice);
-  if (name == "born") return SetBorn(value, choice);
-  if (name == "outlived") choice->outlived = {true, value};
-  return absl::OkStatus();
+// The parameters that choose.
+struct Parameter {
+  std::string_view name;
+  absl::Status (*set)(const std::string& value, Choice* choice);
+};
+constexpr Parameter kParameters[] = {
+    {"process",
+     [](const std::string& value, Choice* choice) {
+       choice->process = value;
+       return absl::OkStatus();
+     }},
+    {"focus-label",
+     [](const std::string& value, Choice* choice) {
+       return AddLabel("focus-label", value, &choice->labels.focus);
+     }},
+    {"ignore-label",
+     [](const std::string& value, Choice* choice) {
+       return AddLabel("ignore-label", value, &choice->labels.ignore);
+     }},
+    {"by", SetBy},
+    {"born", SetBorn},
+    {"outlived",
+     [](const std::string& value, Choice* choice) {
+       choice->outlived = {true, value};
+       return absl::OkStatus();
+     }},
+};
+
+const Parameter* FindParameter(std::string_view name) {
+  for (const Parameter& parameter : kParameters) {
+    if (parameter.name == name) return &parameter;
+  }
+  return nullptr;
 }
 
 // Returns an error of one line for a choice that no process fits.
@@ -117,10 +142,14 @@ bool Choice::Fits(const recording::Process& of) const {
          process == CalledBy(of) || process == heap::ProgramName(of.program, of.command);
 }
 
+bool IsOfChoice(std::string_view name) { return FindParameter(name) != nullptr; }
+
 absl::StatusOr<Choice> ChoiceOf(const Request& request) {
   Choice choice;
   for (const auto& [name, value] : request.parameters) {
-    const absl::Status status = SetParameter(name, value, &choice);
+    const Parameter* const parameter = FindParameter(name);
+    if (parameter == nullptr) continue;
+    const absl::Status status = parameter->set(value, &choice);
     if (!status.ok()) return status;
   }
   return choice;

@@ -4,6 +4,7 @@
 
 #include <functional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "absl/status/statusor.h"
@@ -29,6 +30,9 @@ struct Choice {
 
   bool Fits(const recording::Process& process) const;
 };
+
+// Whether ChoiceOf() reads this parameter of requests.
+bool IsOfChoice(std::string_view name);
 
 // Fails with one line that names the parameter.
 absl::StatusOr<Choice> ChoiceOf(const Request& request);

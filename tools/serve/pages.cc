@@ -28,7 +28,7 @@ Reply ErrorReply(const absl::Status& status) {
   return TextReply(StatusOf(status), Printable(message, Charset::kUtf8));
 }
 
-constexpr char kOfProfiles[] = "process,focus-label,ignore-label,by,born,seconds,debug";
+constexpr char kOfProfiles[] = "seconds,debug";
 
 // True if `name` is one of the words of `list`, which commas separate.
 bool IsIn(std::string_view list, std::string_view name) {
@@ -43,20 +43,20 @@ bool IsIn(std::string_view list, std::string_view name) {
 }  // namespace
 
 const Pages::Entry Pages::kEntries[] = {
-    {"/", "the flame graph; refresh=SECONDS loads it again", &Pages::Flame, false,
-     "process,focus-label,ignore-label,by,born,metric,refresh", true},
-    {"/metrics", "for Prometheus", &Pages::MetricsText, false, "", true},
-    {"/debug/pprof/", "this list", &Pages::Index, false, nullptr, false},
-    {"/debug/pprof/heap", "what is live, for go tool pprof", &Pages::Heap, false, kOfProfiles,
+    {"/", "the flame graph; refresh=SECONDS loads it again", &Pages::Flame, false, "metric,refresh",
+     true, true},
+    {"/metrics", "for Prometheus", &Pages::MetricsText, false, "", false, true},
+    {"/debug/pprof/", "this list", &Pages::Index, false, nullptr, false, false},
+    {"/debug/pprof/heap", "what is live, for go tool pprof", &Pages::Heap, false, kOfProfiles, true,
      true},
     {"/debug/pprof/allocs", "what was allocated, likewise", &Pages::Allocs, false, kOfProfiles,
-     true},
+     true, true},
     {"/debug/pprof/profile", "time, where the process allows it", &Pages::Profile, false, nullptr,
-     false},
-    {"/debug/pprof/cmdline", "the command line, a zero between words", &Pages::Cmdline, false,
-     "process", true},
+     false, false},
+    {"/debug/pprof/cmdline", "the command line, a zero between words", &Pages::Cmdline, false, "",
+     true, true},
     {"/debug/pprof/symbol", "names of addresses: ?0x1+0x2, or as a body", &Pages::Symbol, true,
-     nullptr, true},
+     nullptr, false, true},
 };
 
 const Pages::Entry* Pages::Find(const std::string& path) {
@@ -88,7 +88,7 @@ bool Pages::IsQuick(std::string_view request) {
 std::string Pages::KeyOf(const Entry& entry, const Request& request) {
   std::string key = request.path;
   for (const auto& [name, value] : request.parameters) {
-    if (!IsIn(entry.parameters, name)) continue;
+    if (!(entry.has_choice && IsOfChoice(name)) && !IsIn(entry.parameters, name)) continue;
     key += "?" + name + "=" + std::to_string(value.size()) + ":" + value;
   }
   return key;
@@ -113,7 +113,7 @@ absl::StatusOr<Reply> Pages::Index(const Files&, const Request&) const {
   for (const Entry& entry : kEntries) text += std::string(entry.path) + "  " + entry.about + "\n";
   text +=
       "process=PID or process=NAME chooses; focus-label=KEY=VALUE, ignore-label, by=label:KEY, "
-      "born=10m..2m\n";
+      "born=10m..2m, outlived=KEY\n";
   return ReplyOf(std::move(text), kPlainText);
 }
 

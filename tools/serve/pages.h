@@ -36,9 +36,10 @@ class Pages {
     const char* about;
     Page page;
     bool takes_body;
-    // The names of the parameters that the page uses.  Requests with equal values of these share
-    // one reply within a second.
+    // The names of the parameters that the page uses beside those of a choice (heap_of.h). Requests
+    // with equal values of all these share one reply within a second.
     const char* parameters;
+    bool has_choice;
     bool reads_recordings;
   };
   static const Entry kEntries[];
