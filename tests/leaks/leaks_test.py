@@ -63,9 +63,69 @@ class Leaks(Case):
         child = self.record(LOST)
         rows, report = self.blocks(child.pid)
         self.assertEqual(rows, EXPECTED)
-        self.assertRegex(report["notes"][-1], "to which nothing refers: 301 of 10[0-9][0-9]; the")
+        self.assertRegex(
+            report["notes"][-1],
+            "to which nothing refers: 301 of 10[0-9][0-9], 202 of them directly lost",
+        )
         # It may be asked again, and the process goes on.
         self.assertEqual(self.blocks(child.pid)[0], EXPECTED)
+        self.expect_to_go_on(child)
+
+    def test_one_block_of_a_ring_stands_for_all(self):
+        child = self.record(LOST)
+        self.assertEqual(
+            self.blocks(child.pid, "--direct")[0], {"LoseSmall": 200, "LoseRing": 1, "LoseLarge": 1}
+        )
+        self.expect_to_go_on(child)
+
+    def why(self, pid, pattern):
+        done = self.leaks(pid, "--why=" + pattern, "--top=0")
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        return done.stdout
+
+    def test_paths_lead_from_variables_to_blocks(self):
+        child = self.record(LOST)
+        name = r"\(anonymous namespace\)::"
+        for pattern, path in (
+            ("KeepList", f"global {name}list of lost_blocks\n  -> block of KeepList lost_blocks.cc"
+             r":\d+, 48 bytes \(1 to 99 times\)\n  -> this\n"),
+            ("KeepInTable", f"100 sampled blocks of KeepInTable lost_blocks.cc:\\d+\n  global "
+             f"{name}table of lost_blocks, at byte 0 to 792\n  -> this\n"),
+            ("KeepInTree", f"global {name}tree of lost_blocks, at byte [0-9 to]+\n  -> block of "
+             r"KeepInTree lost_blocks.cc:\d+, 80 bytes, at byte 8 to 40 \(1 to \d+ times\)"),
+            ("KeepMiddles", f"global {name}middles of lost_blocks, at byte 0 to 792\n  -> this\n"),
+            ("KeepLarge", f"^20.0 MiB, 1 sampled block of KeepLarge .*\n  global {name}large"),
+            ("KeepInHolder", f"global {name}holder of lost_blocks\n  -> block of KeepInHolder "
+             f"lost_blocks.cc:\\d+, a {name}Holder, 16 bytes, at byte 8\n  -> this\n"),
+            ("KeepOnStack", "  the stack or the thread-local storage of a thread\n  -> this\n"),
+            ("KeepInSealedPage", "  an anonymous mapping\n  -> this\n"),
+            ("LoseSmall", r"200 sampled blocks of LoseSmall .*\n  nothing refers to it: lost\n"),
+        ):
+            self.assertRegex(self.why(child.pid, pattern), path)
+        self.expect_to_go_on(child)
+
+    def test_paths_of_estimates_have_intervals(self):
+        child = self.record(LOST, rate="1e-2")
+        self.assertRegex(
+            self.why(child.pid, "KeepInTable"),
+            r"^[0-9.]+ (B|KiB) \([0-9.]+ (B|KiB) to [0-9.]+ KiB\), \d+ sampled blocks? of Keep",
+        )
+        self.expect_to_go_on(child)
+
+    def test_questions_for_paths_that_cannot_be_answered_are_one_line(self):
+        child = self.record(LOST, "keep")
+        for options, line in (
+            (["--why=NoSuchFunction"], "no sampled block is alive whose call stack has"),
+            (["--why=("], "--why"),
+            (["--why=Keep", "--direct"], "--why and --direct: give one of them"),
+            (["--why=Keep", "--json"], "--why: paths are shown as text alone"),
+            (["--why=Keep", "--view=tree"], "--why and --view: give one of them"),
+            (["--why=Keep", "--by=type"], "--why and --by: give one of them"),
+        ):
+            done = self.leaks(child.pid, *options)
+            self.assertEqual((done.returncode, done.stdout), (2, ""), options)
+            self.assertIn(line, done.stderr)
+            self.assertEqual(done.stderr.count("\n"), 1)
         self.expect_to_go_on(child)
 
     def test_a_process_that_loses_nothing(self):

@@ -46,7 +46,12 @@ char* volatile middles[kKept];          // pointers into the middle
 thread_local void* volatile of_thread;  // by thread-local storage
 pthread_key_t key;                      // by pthread_setspecific
 void* volatile large;
-void** sealed;  // in a page that may not be written any more
+struct Holder {
+  virtual ~Holder() = default;
+  void* volatile held = nullptr;
+};
+Holder* volatile holder;  // by a C++ object with a table of virtual functions
+void** sealed;            // in a page that may not be written any more
 
 }  // namespace
 
@@ -100,6 +105,10 @@ __attribute__((noinline)) void KeepInSealedPage() {
   for (int i = 0; i < kKept; ++i) sealed[i] = malloc(90);
   mprotect(page, kBytes, PROT_READ);
 }
+__attribute__((noinline)) void KeepInHolder() {
+  holder = new Holder;
+  holder->held = malloc(55);
+}
 __attribute__((noinline)) void KeepByThread() { of_thread = malloc(123); }
 __attribute__((noinline)) void KeepSpecific() { pthread_setspecific(key, malloc(321)); }
 __attribute__((noinline)) void* KeepOnStack() { return malloc(77); }
@@ -140,6 +149,7 @@ int main(int argc, char**) {
   KeepMiddles();
   KeepLarge();
   KeepInSealedPage();
+  KeepInHolder();
   if (argc == 1) OnOtherStack(Lose);
   usleep(100'000);  // the thread waits by now
   puts("ready");

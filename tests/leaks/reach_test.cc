@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <csignal>
 #include <cstring>
+#include <map>
 #include <random>
 #include <set>
 #include <string>
@@ -56,7 +57,7 @@ TEST(BlocksTest, AddressesLeadToTheBlocksThatTheyLieIn) {
         if (place.begin <= address && address < place.end) expected = &place;
       }
       Blocks::Block block;
-      const bool is_new = blocks.Reach(address, &block);
+      const bool is_new = blocks.Reach(address, Blocks::Mark::kRoot, &block);
       const bool expects_new = expected != nullptr && reached.count(expected->number) == 0;
       ASSERT_EQ(is_new, expects_new);
       if (!is_new) continue;
@@ -67,6 +68,131 @@ TEST(BlocksTest, AddressesLeadToTheBlocksThatTheyLieIn) {
     }
     for (const Place& place : places) {
       ASSERT_EQ(blocks.IsReached(place.number), reached.count(place.number) == 1);
+    }
+  }
+}
+
+// Blocks in this program's own memory that refer to each other at random, after a page of roots.
+class Graph {
+ public:
+  static constexpr uint64_t kBlocks = 256, kWords = 8, kRootWords = 512;
+
+  explicit Graph(uint64_t seed) {
+    std::mt19937_64 random(seed);
+    words_ = static_cast<uint64_t*>(
+        mmap(nullptr, kBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
+    const uint64_t references = random() % (2 * kBlocks);
+    for (uint64_t i = 0; i < references; ++i)
+      Refer(random() % kBlocks, random() % kBlocks, &random);
+    for (uint64_t i = random() % 20; i > 0; --i) {
+      words_[random() % kRootWords] = AddressOf(random() % kBlocks) + random() % (kWords * 8);
+    }
+    blocks_.Add(AddressOf(0), AddressOf(kBlocks), kWords * 8);
+    blocks_.Sort();
+    const explain::Process process(static_cast<uint32_t>(getpid()));
+    const auto smaps = process.Smaps();
+    EXPECT_TRUE(smaps.ok());
+    std::vector<explain::Mapping> own;
+    for (const explain::Mapping& mapping : explain::ParseMappings(*smaps)) {
+      if (mapping.begin <= Begin() && Begin() < mapping.end) own.push_back(mapping);
+    }
+    EXPECT_TRUE(snapshot_.Copy(process, own).ok());
+  }
+  ~Graph() { munmap(words_, kBytes); }
+  Graph(const Graph&) = delete;
+  Graph& operator=(const Graph&) = delete;
+
+  uint64_t Begin() const { return reinterpret_cast<uintptr_t>(words_); }
+  uint64_t AddressOf(uint64_t block) const { return Begin() + (kRootWords + block * kWords) * 8; }
+  Blocks::Block BlockOf(uint64_t block) const { return {block, AddressOf(block), kWords * 8}; }
+  // The blocks that a range of words refers to.
+  std::set<uint64_t> ReferredTo(uint64_t first_word, uint64_t count) const {
+    std::set<uint64_t> to;
+    for (uint64_t i = first_word; i < first_word + count; ++i) {
+      if (words_[i] != 0) to.insert((words_[i] - AddressOf(0)) / (kWords * 8));
+    }
+    return to;
+  }
+  std::set<uint64_t> RootsOf() const { return ReferredTo(0, kRootWords); }
+  std::set<uint64_t> NextOf(uint64_t block) const {
+    return ReferredTo(kRootWords + block * kWords, kWords);
+  }
+  // The distance of each block from one of `from`.
+  std::map<uint64_t, uint64_t> DistancesFrom(std::set<uint64_t> from) const {
+    std::map<uint64_t, uint64_t> distances;
+    for (uint64_t distance = 1; !from.empty(); ++distance) {
+      std::set<uint64_t> next;
+      for (const uint64_t block : from) {
+        if (!distances.emplace(block, distance).second) continue;
+        const std::set<uint64_t> referred = NextOf(block);
+        next.insert(referred.begin(), referred.end());
+      }
+      from = std::move(next);
+    }
+    return distances;
+  }
+  const Snapshot& snapshot() const { return snapshot_; }
+  Blocks& blocks() { return blocks_; }
+
+ private:
+  static constexpr uint64_t kBytes = (kRootWords + kBlocks * kWords) * 8;
+
+  void Refer(uint64_t from, uint64_t to, std::mt19937_64* random) {
+    words_[kRootWords + from * kWords + (*random)() % kWords] = AddressOf(to) + (*random)() % 64;
+  }
+
+  uint64_t* words_;
+  Snapshot snapshot_;
+  Blocks blocks_;
+};
+
+TEST(MarkerTest, ReferrersLeadBackToARootByShortestPaths) {
+  for (uint64_t seed = 1; seed <= 200; ++seed) {
+    Graph graph(seed);
+    Marker marker(graph.snapshot(), &graph.blocks());
+    marker.KeepReferrers();
+    marker.AddRoots(graph.Begin(), graph.AddressOf(0));
+    marker.Finish();
+    const std::map<uint64_t, uint64_t> distances = graph.DistancesFrom(graph.RootsOf());
+    for (uint64_t block = 0; block < Graph::kBlocks; ++block) {
+      const auto expected = distances.find(block);
+      ASSERT_EQ(graph.blocks().IsReached(block), expected != distances.end());
+      if (expected == distances.end()) {
+        ASSERT_EQ(marker.Referrer(block), 0u);
+        continue;
+      }
+      uint64_t steps = 1;
+      uint64_t place = marker.Referrer(block);
+      for (Blocks::Block from; graph.blocks().Find(place, &from); ++steps) {
+        place = marker.Referrer(from.number);
+      }
+      ASSERT_EQ(steps, expected->second) << seed << ", " << block;
+      ASSERT_LT(place, graph.AddressOf(0));
+    }
+  }
+}
+
+// None of the directly lost blocks leads to another one, and they lead to all others.
+TEST(DirectlyLostTest, EachLostBlockIsLedToByADirectOneOrIsOne) {
+  for (uint64_t seed = 1; seed <= 200; ++seed) {
+    Graph graph(seed);
+    Marker marker(graph.snapshot(), &graph.blocks());
+    marker.AddRoots(graph.Begin(), graph.AddressOf(0));
+    marker.Finish();
+    std::vector<Blocks::Block> lost;
+    for (uint64_t block = 0; block < Graph::kBlocks; ++block) {
+      if (!graph.blocks().IsReached(block)) lost.push_back(graph.BlockOf(block));
+    }
+    const std::vector<bool> is_direct = FindDirectlyLost(graph.snapshot(), lost, &graph.blocks());
+    std::set<uint64_t> led_to;
+    for (size_t i = 0; i < lost.size(); ++i) {
+      if (!is_direct[i]) continue;
+      std::map<uint64_t, uint64_t> from_it = graph.DistancesFrom(graph.NextOf(lost[i].number));
+      from_it.erase(lost[i].number);
+      for (const auto& [block, distance] : from_it) led_to.insert(block);
+    }
+    for (size_t i = 0; i < lost.size(); ++i) {
+      ASSERT_NE(is_direct[i], led_to.count(lost[i].number) == 1) << seed << ", " << i;
     }
   }
 }
@@ -126,7 +252,7 @@ TEST(SnapshotTest, CopiesWhatTheProcessHasWritten) {
   child.Await();  // it goes on
   std::vector<uint64_t> words;
   snapshot.VisitWords(child.address(), child.address() + Child::kPages * 4096,
-                      [&words](uint64_t word) { words.push_back(word); });
+                      [&words](uint64_t word, uint64_t) { words.push_back(word); });
   ASSERT_EQ(words.size(), Child::kPages * 512);
   EXPECT_EQ(words[0], 1u);
   for (uint64_t i = 0; i < 512; ++i) ASSERT_EQ(words[512 + i], i);

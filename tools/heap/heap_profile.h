@@ -130,6 +130,8 @@ struct Sample {
   std::vector<AgeCell> ages;             // ages of live blocks
   std::vector<OutlivedCell> outlived;    // for each ended scope of a live block
   std::vector<SizeCell> sizes;           // sizes of malloc's live blocks; empty: not known
+  // Numbers of live blocks in their recording.  Empty, unless the reader was told to keep them.
+  std::vector<uint32_t> live_numbers;
 
   Amount& operator[](Metric metric) { return amounts[static_cast<size_t>(metric)]; }
   const Amount& operator[](Metric metric) const { return amounts[static_cast<size_t>(metric)]; }

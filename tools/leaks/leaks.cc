@@ -3,7 +3,9 @@
 #include <utility>
 
 #include "absl/status/statusor.h"
+#include "tools/leaks/search.h"
 #include "tools/leaks/unreachable.h"
+#include "tools/leaks/why.h"
 #include "tools/options/documents.h"
 #include "tools/options/values.h"
 #include "tools/report/table/options.h"
@@ -27,6 +29,43 @@ absl::StatusOr<uint32_t> PidOf(const views::Options& options) {
 CommandResult Failed(const absl::Status& status) {
   return {2, "", "allomon leaks: " + std::string(status.message()) + "\n"};
 }
+CommandResult Failed(const absl::Status& status, uint32_t pid) {
+  return Failed(absl::Status(
+      status.code(), "process " + std::to_string(pid) + ": " + std::string(status.message())));
+}
+
+CommandResult ShowLost(Search* search, const views::Options& options,
+                       const report::Terminal& terminal) {
+  const auto found = FindUnreachable(search, options.only_direct, options.debug_dir);
+  if (!found.ok()) return Failed(found.status(), search->process().pid());
+  auto text = views::ShowProfile(found->profile, options, terminal);
+  if (!text.ok()) return Failed(text.status());
+  return {found->blocks > 0 ? 1 : 0, *std::move(text), ""};
+}
+
+absl::Status CheckWhy(const views::Options& options) {
+  if (options.only_direct) return Bad("--why and --direct: give one of them");
+  if (options.format != views::Format::kTable) return Bad("--why: paths are shown as text alone");
+  if (options.view.has_value()) return Bad("--why and --view: give one of them");
+  if (!options.by_label.empty()) return Bad("--why and --by: give one of them");
+  return absl::OkStatus();
+}
+
+CommandResult ShowWhy(Search* search, const views::Options& options) {
+  const auto reasons = FindReasons(search, options.selection, options.debug_dir);
+  const uint32_t pid = search->process().pid();
+  if (!reasons.ok()) return Failed(reasons.status(), pid);
+  if (reasons->empty()) {
+    return Failed(absl::NotFoundError("no sampled block is alive whose call stack has a function "
+                                      "like " +
+                                      options.why +
+                                      "; allomon report --metric=live "
+                                      "shows which there are"),
+                  pid);
+  }
+  constexpr size_t kShown = 10;
+  return {0, ReasonsText(*reasons, options.top.value_or(kShown)), ""};
+}
 
 }  // namespace
 
@@ -39,15 +78,15 @@ CommandResult RunLeaks(const std::vector<std::string>& args, const report::Termi
   if (answer.has_value()) return *answer;
   const auto pid = PidOf(*options);
   if (!pid.ok()) return Failed(pid.status());
+  const bool asks_why = !options->why.empty();
+  const absl::Status status = asks_why ? CheckWhy(*options) : absl::OkStatus();
+  if (!status.ok()) return Failed(status);
   options->command = "leaks";
-  const auto found = FindUnreachable(*pid, options->debug_dir);
-  if (!found.ok()) {
-    return Failed(absl::Status(found.status().code(), "process " + options->files[0] + ": " +
-                                                          std::string(found.status().message())));
-  }
-  auto text = views::ShowProfile(found->profile, *options, terminal);
-  if (!text.ok()) return Failed(text.status());
-  return {found->unreachable_blocks > 0 ? 1 : 0, *std::move(text), ""};
+  Search search(*pid);
+  const absl::Status taken = search.Take();
+  if (!taken.ok()) return Failed(taken, *pid);
+  search.Mark(asks_why);
+  return asks_why ? ShowWhy(&search, *options) : ShowLost(&search, *options, terminal);
 }
 
 }  // namespace allomon::leaks

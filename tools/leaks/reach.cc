@@ -22,7 +22,7 @@ void Blocks::Sort() {
             [](const Extent& a, const Extent& b) { return a.begin < b.begin; });
 }
 
-bool Blocks::Reach(uint64_t address, Block* block) {
+bool Blocks::Find(uint64_t address, Block* block) const {
   if (address < least_ || address >= most_) return false;
   const auto after =
       std::upper_bound(extents_.begin(), extents_.end(), address,
@@ -31,21 +31,59 @@ bool Blocks::Reach(uint64_t address, Block* block) {
   const Extent& extent = *(after - 1);
   if (address >= extent.end) return false;
   const uint64_t place = (address - extent.begin) / extent.block_bytes;
-  uint8_t& mark = marks_[extent.first + place];
-  if (mark != 0) return false;
-  mark = 1;
   *block = {extent.first + place, extent.begin + place * extent.block_bytes, extent.block_bytes};
   return true;
 }
 
+bool Blocks::Reach(uint64_t address, Mark mark, Block* block) {
+  if (!Find(address, block)) return false;
+  Mark& known = marks_[block->number];
+  if (known >= mark) return false;
+  known = mark;
+  return true;
+}
+
 void Marker::Finish() {
-  while (!work_.empty()) {
-    const Blocks::Block block = work_.back();
-    work_.pop_back();
+  for (; !work_.empty(); work_.pop_front()) {
+    const Blocks::Block block = work_.front();
     block_bytes_ += block.size_bytes;
-    snapshot_.VisitWords(block.begin, block.begin + block.size_bytes,
-                         [this](uint64_t word) { AddWord(word); });
+    AddWords(block.begin, block.begin + block.size_bytes);
   }
+}
+
+namespace {
+
+// Goes from the lost block through all that have no such mark yet.  Returns false if it has.
+bool Flood(const Snapshot& snapshot, const Blocks::Block& from, Blocks::Mark mark, Blocks* blocks) {
+  Blocks::Block block;
+  if (!blocks->Reach(from.begin, mark, &block)) return false;
+  std::vector<Blocks::Block> work = {block};
+  while (!work.empty()) {
+    block = work.back();
+    work.pop_back();
+    snapshot.VisitWords(block.begin, block.begin + block.size_bytes, [&](uint64_t word, uint64_t) {
+      Blocks::Block next;
+      if (blocks->Reach(word, mark, &next)) work.push_back(next);
+    });
+  }
+  return true;
+}
+
+}  // namespace
+
+// The first pass finds blocks to which no earlier one of these leads, and which lead to all others.
+// The second one, from the last to the first, finds those to which no later one leads.
+std::vector<bool> FindDirectlyLost(const Snapshot& snapshot, const std::vector<Blocks::Block>& lost,
+                                   Blocks* blocks) {
+  std::vector<size_t> candidates;
+  for (size_t i = 0; i < lost.size(); ++i) {
+    if (Flood(snapshot, lost[i], Blocks::Mark::kLost, blocks)) candidates.push_back(i);
+  }
+  std::vector<bool> is_direct(lost.size(), false);
+  for (auto i = candidates.rbegin(); i != candidates.rend(); ++i) {
+    is_direct[*i] = Flood(snapshot, lost[*i], Blocks::Mark::kLostAgain, blocks);
+  }
+  return is_direct;
 }
 
 }  // namespace allomon::leaks

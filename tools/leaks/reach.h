@@ -4,6 +4,7 @@
 #define ALLOMON_TOOLS_LEAKS_REACH_H_
 
 #include <cstdint>
+#include <deque>
 #include <vector>
 
 #include "tools/leaks/snapshot.h"
@@ -24,10 +25,14 @@ class Blocks {
   uint64_t Add(uint64_t begin, uint64_t end, uint64_t block_bytes);
   void Sort();
 
-  // Marks the block that the address lies in, also in its middle, and returns true, if there is one
-  // that was not marked yet.
-  bool Reach(uint64_t address, Block* block);
-  bool IsReached(uint64_t number) const { return marks_[number] != 0; }
+  // Finds the block that the address lies in, also in its middle; false if there is none.
+  bool Find(uint64_t address, Block* block) const;
+  // What a block was reached from.  A search goes through blocks with smaller marks.
+  enum class Mark : uint8_t { kNone, kLost, kLostAgain, kRoot };
+  // Finds the block, marks it, and returns false if it had the mark or a larger one.
+  bool Reach(uint64_t address, Mark mark, Block* block);
+  bool IsReached(uint64_t number) const { return marks_[number] == Mark::kRoot; }
+  uint64_t count() const { return marks_.size(); }
 
  private:
   struct Extent {
@@ -38,38 +43,63 @@ class Blocks {
   };
 
   std::vector<Extent> extents_;
-  std::vector<uint8_t> marks_;   // 1: reached
+  std::vector<Mark> marks_;
   uint64_t least_ = UINT64_MAX;  // addresses
   uint64_t most_ = 0;
 };
 
-// Marks blocks from roots on, through other blocks.
+// Marks blocks from roots on, through other blocks, in the order of their distance from the roots.
 class Marker {
  public:
+  // The place of a word that lies in a register.
+  static constexpr uint64_t kRegister = 1;
+
   // Both must outlive this.
   Marker(const Snapshot& snapshot, Blocks* blocks) : snapshot_(snapshot), blocks_(*blocks) {}
 
-  void AddWord(uint64_t word) {
+  // Call before anything else, to have Referrer().  Cost: 8 bytes for each block.
+  void KeepReferrers() { referrers_.resize(blocks_.count()); }
+
+  // `place` is the word's address, or kRegister.
+  void AddWord(uint64_t word, uint64_t place) {
     Blocks::Block block;
-    if (blocks_.Reach(word, &block)) work_.push_back(block);
+    if (!blocks_.Reach(word, Blocks::Mark::kRoot, &block)) return;
+    if (!referrers_.empty()) referrers_[block.number] = place;
+    work_.push_back(block);
   }
   void AddRoots(uint64_t begin, uint64_t end) {
     root_bytes_ += end - begin;
-    snapshot_.VisitWords(begin, end, [this](uint64_t word) { AddWord(word); });
+    AddWords(begin, end);
   }
   // Goes through reached blocks until they reach no more.
   void Finish();
+
+  // The place of the word by which a block was reached first, so that a way back from block to
+  // block is a shortest one; 0 if it was not.
+  uint64_t Referrer(uint64_t number) const { return referrers_[number]; }
 
   uint64_t root_bytes() const { return root_bytes_; }
   uint64_t block_bytes() const { return block_bytes_; }
 
  private:
+  void AddWords(uint64_t begin, uint64_t end) {
+    snapshot_.VisitWords(begin, end,
+                         [this](uint64_t word, uint64_t place) { AddWord(word, place); });
+  }
+
   const Snapshot& snapshot_;
   Blocks& blocks_;
-  std::vector<Blocks::Block> work_;
+  std::deque<Blocks::Block> work_;
+  std::vector<uint64_t> referrers_;
   uint64_t root_bytes_ = 0;
   uint64_t block_bytes_ = 0;
 };
+
+// Returns for each of the lost blocks whether no other one of them leads to it, also through lost
+// blocks that are not among them.  Of blocks that lead to each other, such as a ring, one counts as
+// such.  Call after Marker::Finish(), once.
+std::vector<bool> FindDirectlyLost(const Snapshot& snapshot, const std::vector<Blocks::Block>& lost,
+                                   Blocks* blocks);
 
 }  // namespace allomon::leaks
 

@@ -30,7 +30,7 @@ class Snapshot {
   // null if the address is in no copied mapping.
   const char* Find(uint64_t begin, uint64_t* size_bytes) const;
 
-  // Calls visit(word) for the aligned words of [begin, end).
+  // Calls visit(word, address) for the aligned words of [begin, end), each with its own address.
   template <typename Visit>
   void VisitWords(uint64_t begin, uint64_t end, Visit visit) const;
 
@@ -63,7 +63,7 @@ void Snapshot::VisitWords(uint64_t begin, uint64_t end, Visit visit) const {
     const char* const bytes = Find(begin, &size_bytes);
     if (bytes == nullptr) return;
     for (uint64_t at = 0; at + sizeof(uint64_t) <= size_bytes; at += sizeof(uint64_t)) {
-      visit(*reinterpret_cast<const uint64_t*>(bytes + at));
+      visit(*reinterpret_cast<const uint64_t*>(bytes + at), begin + at);
     }
     begin += size_bytes < sizeof(uint64_t) ? sizeof(uint64_t) : size_bytes;
   }

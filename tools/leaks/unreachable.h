@@ -7,20 +7,20 @@
 
 #include "absl/status/statusor.h"
 #include "tools/heap/heap_profile.h"
+#include "tools/leaks/search.h"
 
 namespace allomon::leaks {
 
 struct Unreachable {
   heap::HeapProfile profile;  // only these blocks, as live ones
-  uint64_t sampled_blocks = 0;
-  uint64_t unreachable_blocks = 0;  // of these
-  uint64_t sleeping_threads = 0;    // could not be stopped: their registers are not known
-  double stopped_seconds = 0;
+  uint64_t blocks = 0;
+  uint64_t directly = 0;  // of these: no other one of them leads to it
 };
 
-// Stops the process, copies its memory, lets it go on, and marks what its registers, stacks, data
-// and other mappings refer to, through all blocks of its heap.  Fails with one line.
-absl::StatusOr<Unreachable> FindUnreachable(uint32_t pid, const std::string& debug_dir);
+// Fails with one line.  With `only_direct` the profile leaves out blocks that others lead to.  Call
+// after search->Mark(), once.
+absl::StatusOr<Unreachable> FindUnreachable(Search* search, bool only_direct,
+                                            const std::string& debug_dir);
 
 }  // namespace allomon::leaks
 

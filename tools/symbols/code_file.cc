@@ -29,6 +29,11 @@ bool IsFunction(const GElf_Sym& symbol) {
          symbol.st_value != 0;
 }
 
+bool IsObject(const GElf_Sym& symbol) {
+  return GELF_ST_TYPE(symbol.st_info) == STT_OBJECT && symbol.st_shndx != SHN_UNDEF &&
+         symbol.st_value != 0 && symbol.st_size != 0;
+}
+
 // Symbol tables of debug files have versions in the names: "memcpy@@GLIBC_2.14".
 std::string WithoutVersion(const std::string& whole) { return whole.substr(0, whole.find('@')); }
 
@@ -199,13 +204,22 @@ std::vector<CodeFrame> CodeFile::At(uint64_t address, uint64_t start) const {
   return frames;
 }
 
-std::vector<CodeSymbol> CodeFile::Symbols() const {
+std::vector<CodeSymbol> CodeFile::Symbols() const { return SymbolsThat(IsFunction); }
+
+std::vector<CodeSymbol> CodeFile::DataSymbols() const {
+  std::vector<CodeSymbol> symbols = SymbolsThat(IsObject);
+  std::sort(symbols.begin(), symbols.end(),
+            [](const CodeSymbol& a, const CodeSymbol& b) { return a.begin < b.begin; });
+  return symbols;
+}
+
+std::vector<CodeSymbol> CodeFile::SymbolsThat(bool (*fits)(const GElf_Sym&)) const {
   std::vector<CodeSymbol> symbols;
   const int count = dwfl_module_getsymtab(module_);
   for (int i = 1; i < count; ++i) {
     GElf_Sym symbol;
     const char* name = dwfl_module_getsym(module_, i, &symbol, nullptr);
-    if (name == nullptr || *name == '\0' || !IsFunction(symbol)) continue;
+    if (name == nullptr || *name == '\0' || !fits(symbol)) continue;
     if (symbol.st_value + symbol.st_size < symbol.st_value) continue;
     symbols.push_back({symbol.st_value, symbol.st_value + symbol.st_size, WithoutVersion(name),
                        GELF_ST_BIND(symbol.st_info) == STB_LOCAL});

@@ -108,6 +108,9 @@ class CodeFile {
   // Returns all functions of two symbol tables: the file's own and its debug file's.
   std::vector<CodeSymbol> Symbols() const;
 
+  // Returns the data objects of known size of both, sorted by address.
+  std::vector<CodeSymbol> DataSymbols() const;
+
   // Returns the code ranges in the unwind table, which has functions with and without names.
   std::vector<UnwindRange> Ranges() const { return UnwindRangesOf(module_); }
 
@@ -115,6 +118,7 @@ class CodeFile {
   CodeFile(std::string path, const FileIdentity& identity, Dwfl* session, Dwfl_Module* module)
       : path_(std::move(path)), identity_(identity), session_(session), module_(module) {}
 
+  std::vector<CodeSymbol> SymbolsThat(bool (*fits)(const GElf_Sym&)) const;
   void TakeChoice() const;
   void FindDebugFile() const;
 

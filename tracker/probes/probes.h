@@ -4,7 +4,7 @@
 // Each probe is one nop, and a note in the ELF file that names the nop's address, the places of the
 // arguments and a semaphore.  A tracer that attaches replaces the nop by a breakpoint, and makes
 // the kernel add 1 to the semaphore in each process that has mapped the file.  The format is
-// SystemTap's (https://sourceware.org/systemtap/wiki/UserSpaceProbeImplementation, version 3).
+// Systemtap's (https://sourceware.org/systemtap/wiki/UserSpaceProbeImplementation, version 3).
 //
 // Any thread, inside malloc, under any lock and in signal handlers.  Nothing here fails or calls
 // anything.  Cost while no tracer is attached: IsAttached() is one load and one comparison.

@@ -189,11 +189,13 @@ void ProfileBuilder::AddEvents(const Process& process, const std::vector<uint32_
 }
 
 void ProfileBuilder::AddAges(const Process& process, const std::vector<uint32_t>& sample_of) {
-  for (const LiveBlock& block : process.live) {
+  for (size_t i = 0; i < process.live.size(); ++i) {
+    const LiveBlock& block = process.live[i];
     if (block.row == 0) continue;
     ALLOMON_DCHECK_LT("inv.load.rows", block.row, sample_of.size());
     heap::Sample& sample = profile_.samples[sample_of[block.row]];
     sample.ages.push_back(AgeOf(process, block));
+    if (keeps_numbers_) sample.live_numbers.push_back(static_cast<uint32_t>(i + 1));
     if (sample.source != heap::Source::kMalloc) continue;
     const Process::Row& row = process.rows[block.row - 1];
     sample.sizes.push_back(

@@ -19,7 +19,9 @@ namespace allomon::recording {
 class ProfileBuilder {
  public:
   // `names` must outlive the builder.  `reads_perf_maps` has the meaning that it has in Locations.
-  ProfileBuilder(CodeNames* names, bool reads_perf_maps) : locations_(names, reads_perf_maps) {}
+  // With `keeps_numbers`, samples have the numbers of their live blocks.
+  ProfileBuilder(CodeNames* names, bool reads_perf_maps, bool keeps_numbers)
+      : locations_(names, reads_perf_maps), keeps_numbers_(keeps_numbers) {}
 
   // Callers add the process that allocated most first: the profile takes its pid, command and
   // timeline.
@@ -62,6 +64,7 @@ class ProfileBuilder {
 
   heap::HeapProfile profile_;
   Locations locations_;
+  const bool keeps_numbers_;
   StackTree tree_;
   LabelTable labels_;
   std::unordered_map<Key, uint32_t, Hash> index_of_;

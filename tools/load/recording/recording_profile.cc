@@ -78,14 +78,16 @@ CodeIdentity ProgramOf(const Process& process) {
 // Has a builder for each program, in the order of their first processes.
 class Programs {
  public:
-  Programs(CodeNames* names, bool reads_perf_maps)
-      : names_(*names), reads_perf_maps_(reads_perf_maps) {}
+  Programs(CodeNames* names, const RecordingOptions& options)
+      : names_(*names),
+        reads_perf_maps_(options.names),
+        keeps_numbers_(options.keeps_live != nullptr) {}
 
   void Add(const Process& process) {
     const auto [place, is_new] =
         index_of_.try_emplace({ProgramOf(process), process.record.rate}, builders_.size());
     if (is_new) {
-      builders_.emplace_back(&names_, reads_perf_maps_);
+      builders_.emplace_back(&names_, reads_perf_maps_, keeps_numbers_);
       bytes_.push_back(0);
     }
     ALLOMON_DCHECK_EQ("inv.load.rows", builders_.size(), bytes_.size());
@@ -107,6 +109,7 @@ class Programs {
  private:
   CodeNames& names_;
   const bool reads_perf_maps_;
+  const bool keeps_numbers_;
   std::vector<ProfileBuilder> builders_;
   std::vector<double> bytes_;
   std::map<std::pair<CodeIdentity, double>, size_t> index_of_;
@@ -153,7 +156,7 @@ void KeepLive(const RecordingOptions& options, Process* process) {
 std::vector<heap::HeapProfile> ProfilesOf(Processes processes, const RecordingOptions& options) {
   SortByBytes(&processes);
   CodeNames names;
-  Programs programs(&names, options.names);
+  Programs programs(&names, options);
   for (Process& process : processes) {
     programs.Add(process);
     process = {};

@@ -26,8 +26,8 @@ struct RecordingOptions {
   // end, unless a sample or a death was later.  nullptr: a file that its process still writes ends
   // now, and other ones with their last sample or death.
   std::function<uint64_t(const Process& process)> seen_nanos = nullptr;
-  // Chooses live blocks by their numbers: the profiles then have nothing else.  nullptr: all is
-  // kept.
+  // Chooses live blocks by their numbers: the profiles then have nothing else, and samples have
+  // these numbers (Sample::live_numbers).  nullptr: all is kept.
   std::function<bool(const Process& process, uint32_t number)> keeps_live = nullptr;
   // Called now and then while names are looked up, with the numbers of addresses done and of all.
   std::function<void(uint64_t done, uint64_t all)> progress = nullptr;

@@ -180,6 +180,11 @@ Option<Options> Sort(const char* meaning) {
           }};
 }
 
+absl::Status SetWhy(const std::string& value, Options* options) {
+  options->why = value;
+  return AddPattern("--why", value, &options->selection.focus);
+}
+
 Option<Options> Picture() {
   return {"--picture", "FILE", "", "also an SVG picture: areas by what functions used, and bars",
           SetPicture};
@@ -244,11 +249,13 @@ options::CommandText LeaksText() {
       "It needs the rights of a debugger (ptrace_scope), a process that records, and mimalloc "
       "2.0.9 underneath."};
   text.words = options::Words::kProcess;
-  text.statuses = {{"0", "something refers to each sampled block"},
+  text.statuses = {{"0", "something refers to each sampled block; or paths are shown"},
                    {"1", "some blocks are shown, to which nothing does"},
                    {"2", "bad input, or the process may not be read"}};
   text.examples = {{"allomon leaks 4711", "the functions whose blocks process 4711 has lost"},
-                   {"allomon leaks --by=label:tenant 4711", "for which tenants"}};
+                   {"allomon leaks --by=label:tenant 4711", "for which tenants"},
+                   {"allomon leaks --why=Registry::Add 4711",
+                    "which variables lead to blocks of Registry::Add"}};
   text.manual = "tools/leaks/README.md";
   return text;
 }
@@ -311,9 +318,15 @@ const options::Command<Options>& TableOf(Command command) {
   static const options::Command<Options> leaks(
       LeaksText(),
       {{"", Outputs()},
-       {"What is shown", List{{"--view", OneOf(kViews), "functions", "what rows are.", SetView},
-                              {"--blocks", "blocks instead of bytes", &Options::blocks}} +
-                             Selections()}},
+       {"What is shown",
+        List{{"--view", OneOf(kViews), "functions", "what rows are.", SetView},
+             {"--blocks", "blocks instead of bytes", &Options::blocks},
+             {"--direct", "without blocks to which other lost ones lead", &Options::only_direct},
+             {"--why", "FUNCTION", "",
+              "instead, what keeps blocks alive that functions like this "
+              "allocated: paths of references from roots",
+              SetWhy}} +
+            Selections()}},
       AddFile);
   if (command == Command::kLeaks) return leaks;
   return command == Command::kReport ? report : diff;

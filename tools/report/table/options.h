@@ -66,6 +66,10 @@ struct Options : options::Common {
   std::string debug_dir;
   std::vector<std::string> files;
   const char* command = "report";  // for hints: "leaks" takes a process
+
+  // Of leaks only.
+  bool only_direct = false;
+  std::string why;  // a pattern of functions; empty: none
 };
 
 enum class Command { kReport, kDiff, kLeaks };

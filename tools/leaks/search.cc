@@ -1,0 +1,192 @@
+#include "tools/leaks/search.h"
+
+#include <algorithm>
+#include <chrono>
+#include <memory>
+#include <utility>
+
+#include "tools/load/recording/recording_profile.h"
+
+namespace allomon::leaks {
+namespace {
+
+using explain::Area;
+using explain::Mapping;
+using explain::Use;
+using process_map::SampledBlocks;
+using Clock = std::chrono::steady_clock;
+
+constexpr uint64_t kRedZoneBytes = 128;  // below a stack pointer, by the System V ABI
+constexpr int kMostEntries = 16;         // of a block, more than there may be trackers
+
+uint64_t AddressOf(const void* pointer) { return reinterpret_cast<uintptr_t>(pointer); }
+
+// Memory that a mapping's words are looked for in is no part of the heap, nor of Allomon's tables,
+// which refer to all sampled blocks.
+bool IsRoot(Use use) { return use == Use::kGuard || use == Use::kManaged || use == Use::kPython; }
+
+// Reads the file of a recording where the process has it mapped.
+class MappedRecording final : public recording::RecordingBytes {
+ public:
+  MappedRecording(const explain::Process& process, const Area& area)
+      : process_(process), begin_(area.begin), size_bytes_(area.end - area.begin) {}
+
+  uint64_t size() const override { return size_bytes_; }
+  bool Read(uint64_t offset, void* to, size_t count) const override {
+    return offset <= size_bytes_ && count <= size_bytes_ - offset &&
+           process_.memory().ReadAt(begin_ + offset, to, count);
+  }
+
+ private:
+  const explain::Process& process_;
+  const uint64_t begin_;
+  const uint64_t size_bytes_;
+};
+
+}  // namespace
+
+absl::Status Search::Take() {
+  const std::string number = std::to_string(process_.pid());
+  if (process_.name().empty()) return absl::NotFoundError("there is no process " + number);
+  const auto begin = Clock::now();
+  const auto stopped = StoppedProcess::Stop(process_.pid());
+  if (!stopped.ok()) return stopped.status();
+  const absl::Status status = ReadWhileStopped(**stopped);
+  stopped_seconds_ = std::chrono::duration<double>(Clock::now() - begin).count();
+  return status;
+}
+
+absl::Status Search::ReadWhileStopped(const StoppedProcess& stopped) {
+  const auto smaps = process_.Smaps();
+  if (!smaps.ok()) return smaps.status();
+  mappings_ = explain::ParseMappings(*smaps);
+  auto heap = explain::FindHeapBlocks(process_, mappings_);
+  if (!heap.ok()) return heap.status();
+  if (!heap->not_known.empty()) {
+    return absl::FailedPreconditionError(heap->not_known + ", so what they refer to is not known");
+  }
+  areas_ = std::move(heap->areas);
+  const auto map = explain::FindProcessMap(process_.memory(), mappings_);
+  if (!map.ok()) return map.status();
+  map_ = *map;
+  if (map_.entries == nullptr ||
+      !process_.memory().ReadAt(AddressOf(map_.entries), &entries_, sizeof(entries_))) {
+    return absl::FailedPreconditionError("its Allomon cannot record");
+  }
+  registers_ = stopped.registers();
+  stack_pointers_ = stopped.stack_pointers();
+  sleeping_threads_ = stopped.sleeping();
+  return snapshot_.Copy(process_, mappings_);
+}
+
+void Search::AddAreas() {
+  for (const Area& area : areas_) {
+    if (area.use == Use::kLargeBlock) blocks_.Add(area.begin, area.end, 0);
+    if (area.use != Use::kBlocks || area.block_bytes == 0) continue;
+    const uint64_t end = std::min(
+        area.end, area.first_block + area.listed_bytes / area.block_bytes * area.block_bytes);
+    blocks_.Add(area.first_block, end, area.block_bytes);
+  }
+  SampledBlocks sampled = {};
+  if (!snapshot_.Read(AddressOf(map_.sampled), &sampled) || sampled.begin == 0) return;
+  const auto read = [this](uint64_t address, void* to, size_t size_bytes) {
+    return snapshot_.ReadAt(address, to, size_bytes);
+  };
+  explain::VisitSampledBlocks(read, map_, sampled, [this](const explain::SampledBlock& block) {
+    const uint64_t number = blocks_.Add(block.begin, block.begin + block.size_bytes, 0);
+    sampled_.push_back({{number, block.begin, block.size_bytes}, block.entry});
+  });
+}
+
+// Words below the stack pointers of a mapping are of calls that have returned.
+uint64_t Search::BeginOfStack(const Mapping& mapping) const {
+  uint64_t begin = UINT64_MAX;
+  for (const uint64_t pointer : stack_pointers_) {
+    if (mapping.begin <= pointer && pointer < mapping.end) begin = std::min(begin, pointer);
+  }
+  return begin == UINT64_MAX ? mapping.begin : std::max(mapping.begin, begin - kRedZoneBytes);
+}
+
+// Areas are sorted and do not overlap.
+void Search::AddRootsOf(const Mapping& mapping) {
+  uint64_t begin = BeginOfStack(mapping);
+  for (const Area& area : areas_) {
+    if (area.end <= begin || area.begin >= mapping.end || IsRoot(area.use)) continue;
+    if (area.begin > begin) marker_.AddRoots(begin, area.begin);
+    begin = area.end;
+  }
+  if (begin < mapping.end) marker_.AddRoots(begin, mapping.end);
+}
+
+void Search::Mark(bool keeps_referrers) {
+  AddAreas();
+  blocks_.Sort();
+  if (keeps_referrers) marker_.KeepReferrers();
+  for (const uint64_t word : registers_) marker_.AddWord(word, Marker::kRegister);
+  for (const Mapping& mapping : mappings_) {
+    if (HasWords(mapping)) AddRootsOf(mapping);
+  }
+  marker_.Finish();
+}
+
+void Search::NameBlock(size_t place) {
+  uint32_t id = sampled_[place].entry;
+  for (int i = 0; i < kMostEntries && id != 0; ++i) {
+    if (entries_.segment_entries == 0 || id / entries_.segment_entries >= entries_.segment_count) {
+      return;
+    }
+    uint64_t segment = 0;
+    snapshot_.Read(AddressOf(entries_.segments) + id / entries_.segment_entries * 8, &segment);
+    const uint64_t entry = segment + id % entries_.segment_entries * entries_.entry_bytes;
+    BlockName name;
+    if (segment == 0 || !snapshot_.Read(entry + entries_.value_offset, &name)) return;
+    named_.emplace(name.number, NamedBlock{name, place});
+    if (!snapshot_.Read(entry + entries_.next_offset, &id)) return;
+  }
+}
+
+// Values of other trackers' entries may be anything; row and thread tell.
+bool Search::IsNamed(const recording::Process& process, uint32_t number) const {
+  const recording::LiveBlock& block = process.live[number - 1];
+  const auto [begin, end] = named_.equal_range(number);
+  return std::any_of(begin, end, [&block](const auto& named) {
+    const BlockName& name = named.second.name;
+    return name.row == block.row && name.thread == block.thread;
+  });
+}
+
+absl::StatusOr<heap::HeapProfile> Search::ProfileOf(const std::vector<size_t>& chosen,
+                                                    const std::string& debug_dir) {
+  named_.clear();
+  for (const size_t place : chosen) NameBlock(place);
+  const uint32_t own_id = process_.OwnId();
+  recording::RecordingOptions options;
+  options.debug_dir = debug_dir;
+  options.is_chosen = [own_id](const recording::Process& process) {
+    return process.record.pid == own_id && !process.record.ended;
+  };
+  options.seen_nanos = recording::NanosSinceStart;
+  options.keeps_live = [this](const recording::Process& process, uint32_t number) {
+    return IsNamed(process, number);
+  };
+  for (const Area& area : areas_) {
+    if (area.use != Use::kRecording) continue;
+    auto profiles =
+        recording::ReadRecordingProfiles(MappedRecording(process_, area), "its recording", options);
+    if (!profiles.ok()) continue;
+    heap::HeapProfile profile = std::move(profiles->front());
+    profile.memory = {};  // it is of all blocks
+    return profile;
+  }
+  return absl::FailedPreconditionError(
+      "it records nothing, so no block of it is known: allomon ctl " +
+      std::to_string(process_.pid()) + " start, or allomon run from its start on");
+}
+
+std::optional<size_t> Search::SampledOf(uint32_t live_number) const {
+  const auto named = named_.find(live_number);
+  if (named == named_.end()) return std::nullopt;
+  return named->second.place;
+}
+
+}  // namespace allomon::leaks

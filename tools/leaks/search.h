@@ -1,0 +1,104 @@
+// The heap of a process at one moment: its blocks, and what refers to them.
+#ifndef ALLOMON_TOOLS_LEAKS_SEARCH_H_
+#define ALLOMON_TOOLS_LEAKS_SEARCH_H_
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "tools/explain/heap_blocks.h"
+#include "tools/explain/mappings.h"
+#include "tools/explain/process.h"
+#include "tools/heap/heap_profile.h"
+#include "tools/leaks/reach.h"
+#include "tools/leaks/snapshot.h"
+#include "tools/leaks/stopped_process.h"
+#include "tracker/formats/process_map.h"
+#include "tracker/formats/recording_process.h"
+
+namespace allomon::leaks {
+
+// A sampled block that lives.
+struct SampledBlock {
+  Blocks::Block block;
+  uint32_t entry;  // its first entry in the process
+};
+
+// Call Take(), then Mark(), then the others.  One thread.
+class Search {
+ public:
+  explicit Search(uint32_t pid) : process_(pid) {}
+
+  // Stops the process, copies its memory, and lets it go on.  Fails with one line.
+  absl::Status Take();
+  // Marks what registers, stacks, data and other mappings refer to, through all blocks of the heap.
+  // With `keeps_referrers`, marker().Referrer() tells by which word.
+  void Mark(bool keeps_referrers);
+
+  const std::vector<SampledBlock>& sampled() const { return sampled_; }
+  bool IsReached(const SampledBlock& sampled) const {
+    return blocks_.IsReached(sampled.block.number);
+  }
+
+  // Reads the recording: a profile of these blocks alone, by their places in sampled().  Fails with
+  // one line.  SampledOf() then tells the place in sampled() for a number of the profile's samples.
+  absl::StatusOr<heap::HeapProfile> ProfileOf(const std::vector<size_t>& chosen,
+                                              const std::string& debug_dir);
+  std::optional<size_t> SampledOf(uint32_t live_number) const;
+
+  const explain::Process& process() const { return process_; }
+  const std::vector<explain::Mapping>& mappings() const { return mappings_; }
+  const std::vector<explain::Area>& areas() const { return areas_; }
+  const std::vector<uint64_t>& stack_pointers() const { return stack_pointers_; }
+  const Snapshot& snapshot() const { return snapshot_; }
+  const Marker& marker() const { return marker_; }
+  Blocks& blocks() { return blocks_; }
+
+  double stopped_seconds() const { return stopped_seconds_; }
+  // Threads that could not be stopped: their registers are not known.
+  uint64_t sleeping_threads() const { return sleeping_threads_; }
+
+ private:
+  // The value of a recording's entry (process_map::Entries).
+  struct BlockName {
+    uint32_t serial;
+    uint32_t number;
+    uint32_t row;
+    uint32_t thread;
+  };
+  struct NamedBlock {
+    BlockName name;
+    size_t place;  // in sampled()
+  };
+
+  absl::Status ReadWhileStopped(const StoppedProcess& stopped);
+  void AddAreas();
+  void AddRootsOf(const explain::Mapping& mapping);
+  uint64_t BeginOfStack(const explain::Mapping& mapping) const;
+  void NameBlock(size_t place);
+  bool IsNamed(const recording::Process& process, uint32_t number) const;
+
+  const explain::Process process_;
+  std::vector<explain::Mapping> mappings_;
+  std::vector<explain::Area> areas_;
+  process_map::ProcessMap map_ = {};
+  process_map::Entries entries_ = {};
+  Snapshot snapshot_;
+  std::vector<uint64_t> registers_;
+  std::vector<uint64_t> stack_pointers_;
+  Blocks blocks_;
+  Marker marker_{snapshot_, &blocks_};
+  std::vector<SampledBlock> sampled_;
+  double stopped_seconds_ = 0;
+  uint64_t sleeping_threads_ = 0;
+  // Rows and threads that entries of chosen blocks tell, by the number of the live block.
+  std::unordered_multimap<uint32_t, NamedBlock> named_;
+};
+
+}  // namespace allomon::leaks
+
+#endif  // ALLOMON_TOOLS_LEAKS_SEARCH_H_
