@@ -78,6 +78,39 @@ class Leaks(Case):
         )
         self.expect_to_go_on(child)
 
+    def suppress(self, text):
+        path = self.path("x.supp")
+        with open(path, "w") as file:
+            file.write(text)
+        return "--suppressions=" + path
+
+    def test_suppressions_of_the_leak_sanitizer(self):
+        child = self.record(LOST)
+        for text, left in (
+            ("# known\n\n  leak:Small\r\nleak:lost_blocks.cc\n", {}),
+            ("leak:LoseS*l\n", {"LoseRing": 100, "LoseLarge": 1}),
+            ("leak:^LoseLarge$\nleak:LoseRing\n", {"LoseSmall": 200}),
+            ("leak:^ose\nleak:Large.\nleak:[(\n", EXPECTED),
+            ("leak:**Ring", {"LoseSmall": 200, "LoseLarge": 1}),
+        ):
+            done = self.leaks(child.pid, "--blocks", "--json", self.suppress(text))
+            rows = json.loads(done.stdout)["functions"]
+            self.assertEqual({row["function"]: row["self"] for row in rows if row["self"]}, left)
+            self.assertEqual(done.returncode, 1 if left else 0, text)
+        for text, line in (
+            ("leak:a\nrace:b\n", "line 2: give leak:TEXT"),
+            ("leak:\n", "line 1: leak: needs a text"),
+            (None, "x.supp"),
+        ):
+            option = self.suppress(text or "")
+            if text is None:
+                os.unlink(self.path("x.supp"))
+            done = self.leaks(child.pid, option)
+            self.assertEqual((done.returncode, done.stdout), (2, ""), text)
+            self.assertIn(line, done.stderr)
+            self.assertEqual(done.stderr.count("\n"), 1)
+        self.expect_to_go_on(child)
+
     def why(self, pid, pattern):
         done = self.leaks(pid, "--why=" + pattern, "--top=0")
         self.assertEqual((done.returncode, done.stderr), (0, ""))

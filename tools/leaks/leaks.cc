@@ -3,7 +3,9 @@
 #include <utility>
 
 #include "absl/status/statusor.h"
+#include "tools/heap/stacks.h"
 #include "tools/leaks/search.h"
+#include "tools/leaks/suppressions.h"
 #include "tools/leaks/unreachable.h"
 #include "tools/leaks/why.h"
 #include "tools/options/documents.h"
@@ -40,7 +42,8 @@ CommandResult ShowLost(Search* search, const views::Options& options,
   if (!found.ok()) return Failed(found.status(), search->process().pid());
   auto text = views::ShowProfile(found->profile, options, terminal);
   if (!text.ok()) return Failed(text.status());
-  return {found->blocks > 0 ? 1 : 0, *std::move(text), ""};
+  const bool is_shown = !heap::StacksOf(found->profile, options.selection).stacks.empty();
+  return {is_shown ? 1 : 0, *std::move(text), ""};
 }
 
 absl::Status CheckWhy(const views::Options& options) {
@@ -82,6 +85,10 @@ CommandResult RunLeaks(const std::vector<std::string>& args, const report::Termi
   const absl::Status status = asks_why ? CheckWhy(*options) : absl::OkStatus();
   if (!status.ok()) return Failed(status);
   options->command = "leaks";
+  for (const std::string& path : options->suppressions) {
+    const absl::Status added = AddSuppressions(path, &options->selection.ignore);
+    if (!added.ok()) return Failed(added);
+  }
   Search search(*pid);
   const absl::Status taken = search.Take();
   if (!taken.ok()) return Failed(taken, *pid);

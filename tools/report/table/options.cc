@@ -322,6 +322,13 @@ const options::Command<Options>& TableOf(Command command) {
         List{{"--view", OneOf(kViews), "functions", "what rows are.", SetView},
              {"--blocks", "blocks instead of bytes", &Options::blocks},
              {"--direct", "without blocks to which other lost ones lead", &Options::only_direct},
+             {"--suppressions", "FILE", "",
+              "without stacks that its lines leak:TEXT name, as those of the leak sanitizer; again "
+              "for more files",
+              [](const std::string& value, Options* options) {
+                options->suppressions.push_back(value);
+                return absl::OkStatus();
+              }},
              {"--why", "FUNCTION", "",
               "instead, what keeps blocks alive that functions like this "
               "allocated: paths of references from roots",

@@ -69,7 +69,8 @@ struct Options : options::Common {
 
   // Of leaks only.
   bool only_direct = false;
-  std::string why;  // a pattern of functions; empty: none
+  std::vector<std::string> suppressions;  // files
+  std::string why;                        // a pattern of functions; empty: none
 };
 
 enum class Command { kReport, kDiff, kLeaks };
