@@ -2,14 +2,19 @@
 // to the description.  Nothing here is executed.
 #include "tracker/formats/process_map.h"
 
+#include "allocator/in_place.h"
 #include "allocator/range/sampled_range.h"
 #include "tracker/base/own_mappings.h"
 
 extern "C" {
-// The backend's; backends need not have one.
+// The backend's; backends need not have them.
 extern const allomon::process_map::HeapLayout allomon_heap_layout
     __attribute__((weak, visibility("hidden")));
+extern const allomon::process_map::InPlaceBlocks allomon_in_place_blocks
+    __attribute__((weak, visibility("hidden")));
 extern const allomon::process_map::ProcessMap allomon_process_map
+    __attribute__((visibility("hidden")));
+extern const allomon::process_map::InPlaceMap allomon_in_place_map
     __attribute__((visibility("hidden")));
 // The recorder's, if the program has one.
 extern const allomon::process_map::Entries allomon_entries
@@ -53,6 +58,14 @@ const allomon::process_map::ProcessMap allomon_process_map = allomon::internal::
     &allomon_entries,
 });
 
+const allomon::process_map::InPlaceMap allomon_in_place_map = {
+    {'A', 'L', 'L', 'O', 'P', 'L', 'A', '\n'},
+    allomon::process_map::kInPlaceVersion,
+    sizeof(allomon::process_map::InPlaceMap),
+    &allomon_in_place_blocks,
+    &allomon::internal::in_place_one_in,
+};
+
 // The linker keeps allocated notes, and the kernel maps them with the rest of the module.
 asm(R"(
   .pushsection .note.allomon,"a",@note
@@ -60,5 +73,8 @@ asm(R"(
   .long 8, 8, 1
   .asciz "Allomon"
   .quad allomon_process_map - .
+  .long 8, 8, 2
+  .asciz "Allomon"
+  .quad allomon_in_place_map - .
   .popsection
 )");

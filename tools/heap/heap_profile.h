@@ -103,6 +103,27 @@ struct OutlivedCell {
   AgeCell since_end;          // its time is that since the scope's end
 };
 
+// A live block that was sampled and lies on its ordinary page, in a process that runs.
+struct HeldCell {
+  uint64_t size_bytes = 0;  // as asked for
+  double block_bytes = 0;   // with what its size class adds
+  double held_bytes = 0;    // its part of the page's free blocks: each live block has the same
+  double age_seconds = 0;
+  double weight = 1;  // blocks on pages that it stands for: 1 by its probability
+};
+
+// What the pages of a running process hold, as its allocator counts it.
+struct Pages {
+  double free_bytes = 0;   // free blocks in pages with live ones
+  double live_blocks = 0;  // of these pages
+  double live_bytes = 0;
+  double in_place_blocks = 0;  // sampled blocks among the live ones; those with a HeldCell
+  double unknown_blocks = 0;   // sampled, but in no page or in no row, as they were looked at
+  double without_room = 0;     // found no room in the table of such blocks, ever
+  double one_in = 0;           // one of so many samples stays on its page
+  bool has_python = false;     // objects of Python lie in arenas unless they are sampled
+};
+
 // The origin of memory, by the recording.
 enum class Source : uint8_t {
   kUnknown,         // files of other formats and of older versions
@@ -132,6 +153,7 @@ struct Sample {
   std::vector<SizeCell> sizes;           // sizes of malloc's live blocks; empty: not known
   // Numbers of live blocks in their recording.  Empty, unless the reader was told to keep them.
   std::vector<uint32_t> live_numbers;
+  std::vector<HeldCell> held;            // one for each block in HeapProfile::pages
 
   Amount& operator[](Metric metric) { return amounts[static_cast<size_t>(metric)]; }
   const Amount& operator[](Metric metric) const { return amounts[static_cast<size_t>(metric)]; }
@@ -219,6 +241,7 @@ struct HeapProfile {
   double duration_seconds = 0;
   double peak_seconds = 0;  // time of the peak, since the start
   ProcessMemory memory;
+  std::optional<Pages> pages;  // only of a process that runs
   Missing missing;
   std::vector<std::string> notes;  // lines for the reader of a report
   std::string origin;              // for messages: "recording", "pprof", "heap_v2", ...

@@ -5,6 +5,7 @@
 #include <memory>
 #include <utility>
 
+#include "tools/explain/recorded_blocks.h"
 #include "tools/load/recording/recording_profile.h"
 
 namespace allomon::leaks {
@@ -17,31 +18,12 @@ using process_map::SampledBlocks;
 using Clock = std::chrono::steady_clock;
 
 constexpr uint64_t kRedZoneBytes = 128;  // below a stack pointer, by the System V ABI
-constexpr int kMostEntries = 16;         // of a block, more than there may be trackers
 
 uint64_t AddressOf(const void* pointer) { return reinterpret_cast<uintptr_t>(pointer); }
 
 // Memory that a mapping's words are looked for in is no part of the heap, nor of Allomon's tables,
 // which refer to all sampled blocks.
 bool IsRoot(Use use) { return use == Use::kGuard || use == Use::kManaged || use == Use::kPython; }
-
-// Reads the file of a recording where the process has it mapped.
-class MappedRecording final : public recording::RecordingBytes {
- public:
-  MappedRecording(const explain::Process& process, const Area& area)
-      : process_(process), begin_(area.begin), size_bytes_(area.end - area.begin) {}
-
-  uint64_t size() const override { return size_bytes_; }
-  bool Read(uint64_t offset, void* to, size_t count) const override {
-    return offset <= size_bytes_ && count <= size_bytes_ - offset &&
-           process_.memory().ReadAt(begin_ + offset, to, count);
-  }
-
- private:
-  const explain::Process& process_;
-  const uint64_t begin_;
-  const uint64_t size_bytes_;
-};
 
 }  // namespace
 
@@ -129,36 +111,14 @@ void Search::Mark(bool keeps_referrers) {
   marker_.Finish();
 }
 
-void Search::NameBlock(size_t place) {
-  uint32_t id = sampled_[place].entry;
-  for (int i = 0; i < kMostEntries && id != 0; ++i) {
-    if (entries_.segment_entries == 0 || id / entries_.segment_entries >= entries_.segment_count) {
-      return;
-    }
-    uint64_t segment = 0;
-    snapshot_.Read(AddressOf(entries_.segments) + id / entries_.segment_entries * 8, &segment);
-    const uint64_t entry = segment + id % entries_.segment_entries * entries_.entry_bytes;
-    BlockName name;
-    if (segment == 0 || !snapshot_.Read(entry + entries_.value_offset, &name)) return;
-    named_.emplace(name.number, NamedBlock{name, place});
-    if (!snapshot_.Read(entry + entries_.next_offset, &id)) return;
-  }
-}
-
-// Values of other trackers' entries may be anything; row and thread tell.
-bool Search::IsNamed(const recording::Process& process, uint32_t number) const {
-  const recording::LiveBlock& block = process.live[number - 1];
-  const auto [begin, end] = named_.equal_range(number);
-  return std::any_of(begin, end, [&block](const auto& named) {
-    const BlockName& name = named.second.name;
-    return name.row == block.row && name.thread == block.thread;
-  });
-}
-
 absl::StatusOr<heap::HeapProfile> Search::ProfileOf(const std::vector<size_t>& chosen,
                                                     const std::string& debug_dir) {
-  named_.clear();
-  for (const size_t place : chosen) NameBlock(place);
+  const auto read = [this](uint64_t address, void* to, size_t size_bytes) {
+    return snapshot_.ReadAt(address, to, size_bytes);
+  };
+  explain::RecordedBlocks recorded;
+  for (const size_t place : chosen) recorded.Add(read, entries_, sampled_[place].entry, place);
+  place_of_.clear();
   const uint32_t own_id = process_.OwnId();
   recording::RecordingOptions options;
   options.debug_dir = debug_dir;
@@ -166,13 +126,16 @@ absl::StatusOr<heap::HeapProfile> Search::ProfileOf(const std::vector<size_t>& c
     return process.record.pid == own_id && !process.record.ended;
   };
   options.seen_nanos = recording::NanosSinceStart;
-  options.keeps_live = [this](const recording::Process& process, uint32_t number) {
-    return IsNamed(process, number);
+  options.keeps_live = [&](const recording::Process& process, uint32_t number) {
+    const size_t place = recorded.Find(process, number);
+    if (place == explain::RecordedBlocks::kNone) return false;
+    place_of_[number] = place;
+    return true;
   };
   for (const Area& area : areas_) {
     if (area.use != Use::kRecording) continue;
-    auto profiles =
-        recording::ReadRecordingProfiles(MappedRecording(process_, area), "its recording", options);
+    auto profiles = recording::ReadRecordingProfiles(explain::MappedRecording(process_, area),
+                                                     "its recording", options);
     if (!profiles.ok()) continue;
     heap::HeapProfile profile = std::move(profiles->front());
     profile.memory = {};  // it is of all blocks
@@ -184,9 +147,9 @@ absl::StatusOr<heap::HeapProfile> Search::ProfileOf(const std::vector<size_t>& c
 }
 
 std::optional<size_t> Search::SampledOf(uint32_t live_number) const {
-  const auto named = named_.find(live_number);
-  if (named == named_.end()) return std::nullopt;
-  return named->second.place;
+  const auto known = place_of_.find(live_number);
+  if (known == place_of_.end()) return std::nullopt;
+  return known->second;
 }
 
 }  // namespace allomon::leaks

@@ -18,7 +18,6 @@
 #include "tools/leaks/snapshot.h"
 #include "tools/leaks/stopped_process.h"
 #include "tracker/formats/process_map.h"
-#include "tracker/formats/recording_process.h"
 
 namespace allomon::leaks {
 
@@ -63,24 +62,10 @@ class Search {
   uint64_t sleeping_threads() const { return sleeping_threads_; }
 
  private:
-  // The value of a recording's entry (process_map::Entries).
-  struct BlockName {
-    uint32_t serial;
-    uint32_t number;
-    uint32_t row;
-    uint32_t thread;
-  };
-  struct NamedBlock {
-    BlockName name;
-    size_t place;  // in sampled()
-  };
-
   absl::Status ReadWhileStopped(const StoppedProcess& stopped);
   void AddAreas();
   void AddRootsOf(const explain::Mapping& mapping);
   uint64_t BeginOfStack(const explain::Mapping& mapping) const;
-  void NameBlock(size_t place);
-  bool IsNamed(const recording::Process& process, uint32_t number) const;
 
   const explain::Process process_;
   std::vector<explain::Mapping> mappings_;
@@ -95,8 +80,7 @@ class Search {
   std::vector<SampledBlock> sampled_;
   double stopped_seconds_ = 0;
   uint64_t sleeping_threads_ = 0;
-  // Rows and threads that entries of chosen blocks tell, by the number of the live block.
-  std::unordered_multimap<uint32_t, NamedBlock> named_;
+  std::unordered_map<uint32_t, size_t> place_of_;  // of a live block's number, in sampled()
 };
 
 }  // namespace allomon::leaks

@@ -1,8 +1,11 @@
 #include "tools/report/report.h"
 
 #include <algorithm>
+#include <cstdint>
 
 #include "tools/options/documents.h"
+#include "tools/options/values.h"
+#include "tools/pages/held_pages.h"
 #include "tools/report/mlmon_report.h"
 #include "tools/report/table/load_files.h"
 #include "tools/report/table/options.h"
@@ -62,7 +65,33 @@ class Run {
     return wants_stacks && !options.files.empty();
   }
 
+  // A process in the place of a file.
+  static bool IsProcess(const Options& options) {
+    return options.view == views::View::kPages && options.files.size() == 1 &&
+           options.files[0].find_first_not_of("0123456789") == std::string::npos;
+  }
+
+  CommandResult ShowProcess(const Options& options) const {
+    const std::string& word = options.files[0];
+    uint32_t pid = 0;
+    if (!options::ParseNumber(word, &pid) || pid == 0 || pid > INT32_MAX) {
+      return Failed(absl::InvalidArgumentError(
+          "\"" + word + "\" is not the id of a process; allomon list shows some"));
+    }
+    const auto profile = pages::ReadHeldPages(pid, options.debug_dir);
+    auto text = profile.ok() ? views::ShowProfile(*profile, options, terminal_)
+                             : absl::StatusOr<std::string>(profile.status());
+    if (text.ok()) return {0, *std::move(text), ""};
+    return Failed(absl::Status(text.status().code(),
+                               "process " + word + ": " + std::string(text.status().message())));
+  }
+
   CommandResult Show(Options* options) const {
+    if (IsProcess(*options)) return ShowProcess(*options);
+    if (options->view == views::View::kPages && options->files.empty()) {
+      return Failed(absl::InvalidArgumentError(
+          "--view=pages: name a process by its id; allomon list shows some"));
+    }
     const Kinds kinds = KindsOf(options->files);
     if (!kinds.with_stacks.empty() && !kinds.mlmon.empty()) {
       return Failed(

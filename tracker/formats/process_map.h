@@ -1,11 +1,12 @@
 // The layout of a process's description of its memory for other processes: the places of Allomon's
 // own mappings, the way to count the blocks of its heap, and the way from a sampled block to its
-// record.  `allomon explain` and `allomon leaks` read it through /proc/PID/mem, so a process does
-// nothing for it and need not be running.
+// record.  `allomon explain`, `allomon leaks` and `allomon report --view=pages` read it through
+// /proc/PID/mem, so a process does nothing for it and need not be running.
 //
 // A note (ELF, type kNoteType, owner kNoteOwner) of the module that has Allomon leads to it: its
-// bytes are the distance from themselves to the ProcessMap, an int64_t.  Notes are mapped, so no
-// file is needed.
+// bytes are the distance from themselves to the ProcessMap, an int64_t.  A second note of the type
+// kInPlaceNoteType leads to the InPlaceMap likewise; readers that do not know it pass it over.
+// Notes are mapped, so no file is needed.
 //
 // Writer and reader are on the same machine, so integers are in its byte order.  Pointers are
 // addresses in the process.  Plain data; there are no functions here.  The reader trusts nothing.
@@ -18,6 +19,7 @@ namespace allomon::process_map {
 
 inline constexpr char kNoteOwner[8] = {'A', 'l', 'l', 'o', 'm', 'o', 'n', '\0'};
 inline constexpr uint32_t kNoteType = 1;
+inline constexpr uint32_t kInPlaceNoteType = 2;
 inline constexpr char kMagic[8] = {'A', 'L', 'L', 'O', 'M', 'A', 'P', '\n'};
 inline constexpr uint32_t kVersion = 2;
 
@@ -107,6 +109,30 @@ struct Entries {
   uint32_t entry_bytes;
   uint32_t next_offset;  // uint32_t: the number of the block's next entry, or 0
   uint32_t value_offset;
+};
+
+// The table of sampled blocks that stay on their ordinary pages: cell_count cells of cell_bytes.  A
+// cell has a uint64_t at address_offset, which is the address of a live block if it is neither 0
+// nor odd, and a uint32_t at handle_offset, the number of the block's first entry, or 0 while the
+// block is being reported.
+struct InPlaceBlocks {
+  const void* cells;
+  const void* without_room;  // address of a uint64_t: blocks that the table had no room for
+  uint32_t cell_count;
+  uint32_t cell_bytes;
+  uint32_t address_offset;
+  uint32_t handle_offset;
+};
+
+inline constexpr char kInPlaceMagic[8] = {'A', 'L', 'L', 'O', 'P', 'L', 'A', '\n'};
+inline constexpr uint32_t kInPlaceVersion = 1;
+
+struct InPlaceMap {
+  char magic[8];
+  uint32_t version;
+  uint32_t size_bytes;  // of this structure
+  const void* blocks;   // an InPlaceBlocks; nullptr: the backend keeps none in place
+  const void* one_in;   // address of a uint32_t: one of so many followed blocks stays; 0: none
 };
 
 inline constexpr uint32_t kSlotClasses = 64;  // at most, and one for no class

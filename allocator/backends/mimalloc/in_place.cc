@@ -9,8 +9,10 @@
 // Thread safe, without a lock.  A cell belongs to the block in it: another thread frees the block
 // only after it was handed over.
 #include <atomic>
+#include <cstddef>
 
 #include "allomon_backend.h"
+#include "tracker/formats/process_map.h"
 
 namespace allomon::backend {
 namespace {
@@ -30,6 +32,7 @@ constexpr int kBucketBits = 12;
 // Touched only if blocks are followed in place.
 Cell g_cells[size_t{1} << kBucketBits][kCellsPerBucket];
 std::atomic<const InPlaceListener*> g_listener{nullptr};
+std::atomic<uint64_t> g_without_room{0};
 
 Cell (&BucketOf(uintptr_t address))[kCellsPerBucket] {
   return g_cells[(address >> 3) * 0x9E3779B97F4A7C15 >> (64 - kBucketBits)];
@@ -148,7 +151,27 @@ __attribute__((noinline)) void FreeFlagged(void* block, const InPlaceListener* l
   if (handle != 0) listener->ended(handle);
 }
 
+static_assert(kEmpty == 0 && kTombstone == 1, "as process_map::InPlaceBlocks says");
+
 }  // namespace
+}  // namespace allomon::backend
+
+// Describes the table to processes that look for the blocks.
+extern "C" {
+// Referred to by the allocator, which also stands over backends without a table.
+extern const allomon::process_map::InPlaceBlocks allomon_in_place_blocks
+    __attribute__((visibility("hidden")));
+}
+const allomon::process_map::InPlaceBlocks allomon_in_place_blocks = {
+    &allomon::backend::g_cells,
+    &allomon::backend::g_without_room,
+    sizeof(allomon::backend::g_cells) / sizeof(allomon::backend::Cell),
+    sizeof(allomon::backend::Cell),
+    offsetof(allomon::backend::Cell, block),
+    offsetof(allomon::backend::Cell, handle),
+};
+
+namespace allomon::backend {
 
 bool ListenInPlace(const InPlaceListener* listener) {
   g_listener.store(listener, std::memory_order_release);
@@ -158,7 +181,10 @@ bool ListenInPlace(const InPlaceListener* listener) {
 bool EnterInPlace(const void* block) {
   if (!CanBeFlagged(block)) return false;
   Cell* const cell = Enter(block);
-  if (cell == nullptr) return false;
+  if (cell == nullptr) {
+    g_without_room.fetch_add(1, std::memory_order_relaxed);
+    return false;
+  }
   cell->handle.store(0, std::memory_order_relaxed);
   FlagPage(block);
   return true;

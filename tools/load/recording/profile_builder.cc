@@ -64,13 +64,14 @@ double WordsUntilLastSample(const Process::Thread& thread) {
 
 }  // namespace
 
-void ProfileBuilder::Add(const Process& process) {
+void ProfileBuilder::Add(const Process& process, const FindHeld& find_held) {
   AddHead(process);
   AddThreads(process);
   const std::vector<uint32_t> sample_of = AddRows(process, AddStacks(process));
   AddEvents(process, sample_of);
   AddAges(process, sample_of);
   AddOutlived(process, sample_of);
+  if (find_held != nullptr) AddHeld(process, find_held, sample_of);
   for (const std::string& note : process.notes) profile_.notes.push_back(note);
 }
 
@@ -211,6 +212,17 @@ void ProfileBuilder::AddOutlived(const Process& process, const std::vector<uint3
     const heap::Amount amount =
         WeightOf(block.size_bytes, process.rows[block.row - 1], process.record.rate);
     scopes.AddCells(block, amount, &profile_.samples[sample_of[block.row]]);
+  }
+}
+
+void ProfileBuilder::AddHeld(const Process& process, const FindHeld& find_held,
+                             const std::vector<uint32_t>& sample_of) {
+  for (uint32_t i = 0; i < process.live.size(); ++i) {
+    const LiveBlock& block = process.live[i];
+    if (block.row == 0) continue;
+    const auto held = find_held(process, i + 1);
+    if (!held.has_value()) continue;
+    profile_.samples[sample_of[block.row]].held.push_back(HeldCellOf(process, block, *held));
   }
 }
 

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "tools/heap/heap_profile.h"
+#include "tools/load/recording/held_blocks.h"
 #include "tools/load/recording/label_table.h"
 #include "tools/load/recording/locations.h"
 #include "tools/load/recording/stack_tree.h"
@@ -24,8 +25,8 @@ class ProfileBuilder {
       : locations_(names, reads_perf_maps), keeps_numbers_(keeps_numbers) {}
 
   // Callers add the process that allocated most first: the profile takes its pid, command and
-  // timeline.
-  void Add(const Process& process);
+  // timeline.  `find_held` may be null.
+  void Add(const Process& process, const FindHeld& find_held = nullptr);
 
   // Callers call it once, after the names were looked up.
   heap::HeapProfile Finish();
@@ -60,6 +61,8 @@ class ProfileBuilder {
   void AddEvents(const Process& process, const std::vector<uint32_t>& sample_of);
   void AddAges(const Process& process, const std::vector<uint32_t>& sample_of);
   void AddOutlived(const Process& process, const std::vector<uint32_t>& sample_of);
+  void AddHeld(const Process& process, const FindHeld& find_held,
+               const std::vector<uint32_t>& sample_of);
   uint64_t MostFrames();
 
   heap::HeapProfile profile_;

@@ -10,6 +10,7 @@
 
 #include "absl/status/statusor.h"
 #include "tools/heap/heap_profile.h"
+#include "tools/load/recording/held_blocks.h"
 #include "tracker/formats/recording.h"
 #include "tracker/formats/recording_bytes.h"
 #include "tracker/formats/recording_process.h"
@@ -29,6 +30,8 @@ struct RecordingOptions {
   // Chooses live blocks by their numbers: the profiles then have nothing else, and samples have
   // these numbers (Sample::live_numbers).  nullptr: all is kept.
   std::function<bool(const Process& process, uint32_t number)> keeps_live = nullptr;
+  // Tells of a live block, by its number, what it holds of its page.  nullptr: not known.
+  FindHeld find_held = nullptr;
   // Called now and then while names are looked up, with the numbers of addresses done and of all.
   std::function<void(uint64_t done, uint64_t all)> progress = nullptr;
 };

@@ -33,8 +33,9 @@ constexpr Choice<Measure> kMeasures[] = {Bytes(heap::Metric::kAllocated),
 constexpr Choice<View> kViews[] = {{"functions", View::kFunctions}, {"tree", View::kTree},
                                    {"callers", View::kCallers},     {"lines", View::kLines},
                                    {"sizes", View::kSizes},         {"types", View::kTypes},
-                                   {"unused", View::kUnused},       {"threads", View::kThreads},
-                                   {"lifetimes", View::kLifetimes}, {"ages", View::kAges}};
+                                   {"unused", View::kUnused},       {"pages", View::kPages},
+                                   {"threads", View::kThreads},     {"lifetimes", View::kLifetimes},
+                                   {"ages", View::kAges}};
 constexpr Choice<View> kComparedViews[] = {{"functions", View::kFunctions},
                                            {"tree", View::kTree},
                                            {"callers", View::kCallers},
@@ -200,11 +201,13 @@ options::CommandText ReportText() {
   options::CommandText text;
   text.name = "report";
   text.summary = "show what functions allocated, how long they ran, how often";
-  text.usages = {"[options] [PROGRAM] [FILE ...]"};
+  text.usages = {"[options] [PROGRAM] [FILE ...]", "--view=pages [options] PID"};
   text.description = {
       "Shows what each function allocated, how long it ran or how often it was called; several "
       "profiles add up.  FILE is a recording, a pprof file or another profile with call stacks, "
       "or an mlmon.out, which is the default.",
+      "--view=pages takes a process in the place of files: it shows whose blocks keep pages of "
+      "its heap that are mostly free.",
       "Of an mlmon.out, PROGRAM is what was profiled, or its mlmon.out.sources; without it the "
       "file beside the profile, then a program there that knows the profile's functions."};
   text.words = options::Words::kFiles;
@@ -346,6 +349,12 @@ absl::StatusOr<Options> ParseOptions(const std::vector<std::string>& args, Comma
   if (is_born && is_outlived) return Bad("--born and --outlived: give one of them");
   const bool is_of_all = parsed->view == View::kLeaks || parsed->view == View::kTimeline ||
                          parsed->view == View::kUnused;
+  if (command == Command::kLeaks && parsed->view == View::kPages) {
+    return Bad("--view=pages is a view of allomon report: allomon report --view=pages PID");
+  }
+  if ((is_born || is_outlived) && parsed->view == View::kPages) {
+    return Bad("--born, --outlived: --view=pages is of all blocks that lie on their pages");
+  }
   if (is_born && is_of_all)
     return Bad("--born: --leaks, --timeline and --view=unused are of blocks of all ages");
   if (is_outlived && is_of_all)

@@ -25,6 +25,7 @@ enum class View {
   kSizes,
   kTypes,
   kUnused,
+  kPages,
   kThreads,
   kLifetimes,
   kAges,

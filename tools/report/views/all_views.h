@@ -40,6 +40,12 @@ void AddLabels(const Scene& scene, Report* report);
 // Adds the tables "functions" and "lifetimes".  Fails with one line if no lifetime is known.
 absl::Status AddLifetimes(const Scene& scene, Report* report);
 
+// ---- Free memory in pages of the heap, and the live blocks that keep it there.
+
+// Adds the table "pages", with a row for each line that is charged and each set of labels, or for
+// each value of Options::by_label.  Fails with one line if the profile has no pages.
+absl::Status AddPages(const Scene& scene, Report* report);
+
 // ---- Blocks by their size: a row for each power of two.
 
 // Adds the table "sizes".  Fails with one line if no sample has a size.

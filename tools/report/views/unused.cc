@@ -36,8 +36,6 @@ bool MayBeOfMalloc(const Sample& sample) {
 
 // --- Rounding.
 
-// Objects of interpreters up to this size may lie in arenas of the interpreter's own.
-constexpr uint64_t kMostArenaBytes = 512;
 // A size is "just above" a class if it lacks at most this part of itself.
 constexpr uint64_t kMostPartToSave = 8;
 // Advice must save this part of a site's rounding.
@@ -45,21 +43,6 @@ constexpr double kLeastPartSaved = 8;
 
 bool IsOfPython(const std::string& name) {
   return name.compare(0, 2, "Py") == 0 || name.compare(0, 3, "_Py") == 0;
-}
-
-// Whether an interpreter is on the stack.
-bool MayBeInArena(const Scene& scene, const Stack& stack) {
-  const heap::HeapProfile& profile = *scene.profile;
-  const std::vector<uint32_t>& locations = scene.SampleOf(stack).stack;
-  const uint32_t* const cells = scene.stacks.cells.data();
-  return std::any_of(locations.begin(), locations.end(),
-                     [&profile](uint32_t location) {
-                       return location < profile.locations.size() &&
-                              heap::IsInterpreted(profile, profile.locations[location]);
-                     }) ||
-         std::any_of(cells + stack.innermost, cells + stack.end, [&scene](uint32_t frame) {
-           return IsOfPython(scene.stacks.NameOf(frame).text);
-         });
 }
 
 // Whether a program can well ask for the next smaller class instead.
@@ -259,6 +242,20 @@ class GrowthSum {
 };
 
 }  // namespace
+
+bool MayBeInArena(const Scene& scene, const Stack& stack) {
+  const heap::HeapProfile& profile = *scene.profile;
+  const std::vector<uint32_t>& locations = scene.SampleOf(stack).stack;
+  const uint32_t* const cells = scene.stacks.cells.data();
+  return std::any_of(locations.begin(), locations.end(),
+                     [&profile](uint32_t location) {
+                       return location < profile.locations.size() &&
+                              heap::IsInterpreted(profile, profile.locations[location]);
+                     }) ||
+         std::any_of(cells + stack.innermost, cells + stack.end, [&scene](uint32_t frame) {
+           return IsOfPython(scene.stacks.NameOf(frame).text);
+         });
+}
 
 Rounding RoundingOf(const Scene& scene) { return RoundingSum(scene).Sum(); }
 

@@ -34,6 +34,8 @@ absl::Status AddView(View view, const Scene& scene, int columns, Report* report)
       break;
     case View::kUnused:
       return AddUnused(scene, report);
+    case View::kPages:
+      return AddPages(scene, report);
     case View::kThreads:
       return AddThreads(scene, report);
     case View::kLifetimes:
@@ -78,9 +80,9 @@ bool HasFrames(View view) {
 }
 
 absl::Status CheckByLabel(const heap::HeapProfile& profile, const Options& options, View view) {
-  if (!HasFrames(view) && view != View::kLabels && view != View::kLeaks) {
+  if (!HasFrames(view) && view != View::kLabels && view != View::kLeaks && view != View::kPages) {
     return absl::InvalidArgumentError(
-        "--by goes with --leaks and --view=functions, tree, callers or lines");
+        "--by goes with --leaks and --view=functions, tree, callers, lines or pages");
   }
   if (heap::HasLabel(profile, options.by_label)) return absl::OkStatus();
   return absl::InvalidArgumentError(heap::NoSuchLabel(profile, options.by_label));

@@ -1,0 +1,151 @@
+#include "tools/pages/held_pages.h"
+
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "tools/explain/heap_blocks.h"
+#include "tools/explain/in_place_blocks.h"
+#include "tools/explain/mappings.h"
+#include "tools/explain/process.h"
+#include "tools/explain/python_arenas.h"
+#include "tools/explain/recorded_blocks.h"
+#include "tools/load/recording/recording_profile.h"
+#include "tracker/formats/process_map.h"
+
+namespace allomon::pages {
+namespace {
+
+using explain::Area;
+using explain::Use;
+
+class Reader {
+ public:
+  explicit Reader(uint32_t pid) : process_(pid) {}
+
+  absl::Status Read();
+  absl::StatusOr<heap::HeapProfile> Profile(const std::string& debug_dir);
+
+ private:
+  absl::Status ReadBlocks(const std::vector<explain::Mapping>& mappings);
+  absl::Status ReadNames(const std::vector<explain::Mapping>& mappings);
+  std::optional<recording::Held> HeldBy(const recording::Process& process, uint32_t number);
+  heap::Pages CountPages() const;
+
+  const explain::Process process_;
+  std::vector<Area> areas_;
+  explain::InPlaceBlocks in_place_;
+  explain::RecordedBlocks names_;
+  uint64_t known_blocks_ = 0;  // that are in a page and in a row
+};
+
+absl::Status Reader::Read() {
+  const std::string number = std::to_string(process_.pid());
+  if (process_.name().empty()) return absl::NotFoundError("there is no process " + number);
+  const auto smaps = process_.Smaps();
+  if (!smaps.ok()) return smaps.status();
+  const std::vector<explain::Mapping> mappings = explain::ParseMappings(*smaps);
+  const absl::Status status = ReadBlocks(mappings);
+  return status.ok() ? ReadNames(mappings) : status;
+}
+
+// The table of blocks is read before the pages and the recording: a block that is freed meanwhile
+// is then one that has no name, and never one that is counted for another.
+absl::Status Reader::ReadBlocks(const std::vector<explain::Mapping>& mappings) {
+  const auto map = explain::FindProcessMap(process_.memory(), mappings);
+  auto blocks = map.ok() ? explain::FindInPlaceBlocks(process_.memory(), mappings)
+                         : absl::StatusOr<explain::InPlaceBlocks>(map.status());
+  auto heap = explain::FindHeapBlocks(process_, mappings);
+  if (!heap.ok()) return heap.status();  // also says that its memory may not be read
+  if (!blocks.ok()) return blocks.status();
+  if (!heap->not_known.empty()) {
+    return absl::FailedPreconditionError(heap->not_known + ", so its pages are not known");
+  }
+  in_place_ = *std::move(blocks);
+  areas_ = std::move(heap->areas);
+  explain::AddPythonArenas(process_, mappings, &areas_);
+  return absl::OkStatus();
+}
+
+absl::Status Reader::ReadNames(const std::vector<explain::Mapping>& mappings) {
+  const auto map = explain::FindProcessMap(process_.memory(), mappings);
+  if (!map.ok()) return map.status();
+  const auto read = [this](uint64_t address, void* to, size_t size_bytes) {
+    return process_.memory().ReadAt(address, to, size_bytes);
+  };
+  process_map::Entries entries;
+  if (map->entries == nullptr ||
+      !read(reinterpret_cast<uintptr_t>(map->entries), &entries, sizeof(entries))) {
+    return absl::FailedPreconditionError("its Allomon cannot record");
+  }
+  for (size_t i = 0; i < in_place_.blocks.size(); ++i) {
+    names_.Add(read, entries, in_place_.blocks[i].entry, i);
+  }
+  return absl::OkStatus();
+}
+
+std::optional<recording::Held> Reader::HeldBy(const recording::Process& process, uint32_t number) {
+  const size_t block = names_.Find(process, number);
+  if (block == explain::RecordedBlocks::kNone) return std::nullopt;
+  const Area* const page = explain::PageOf(areas_, in_place_.blocks[block].address);
+  if (page == nullptr) return std::nullopt;
+  ++known_blocks_;
+  recording::Held held;
+  held.block_bytes = static_cast<double>(page->block_bytes);
+  held.held_bytes = static_cast<double>(page->listed_bytes - page->live_bytes) /
+                    static_cast<double>(page->live_blocks);
+  held.one_in = in_place_.one_in;
+  return held;
+}
+
+heap::Pages Reader::CountPages() const {
+  heap::Pages pages;
+  for (const Area& area : areas_) {
+    pages.has_python = pages.has_python || area.use == Use::kPython;
+    if (area.use != Use::kBlocks) continue;
+    pages.free_bytes += static_cast<double>(area.listed_bytes - area.live_bytes);
+    pages.live_blocks += static_cast<double>(area.live_blocks);
+    pages.live_bytes += static_cast<double>(area.live_bytes);
+  }
+  pages.in_place_blocks = static_cast<double>(known_blocks_);
+  pages.unknown_blocks = static_cast<double>(in_place_.blocks.size() - known_blocks_);
+  pages.without_room = static_cast<double>(in_place_.without_room);
+  pages.one_in = in_place_.one_in;
+  return pages;
+}
+
+absl::StatusOr<heap::HeapProfile> Reader::Profile(const std::string& debug_dir) {
+  const uint32_t own_id = process_.OwnId();
+  recording::RecordingOptions options;
+  options.debug_dir = debug_dir;
+  options.is_chosen = [own_id](const recording::Process& process) {
+    return process.record.pid == own_id && !process.record.ended;
+  };
+  options.seen_nanos = recording::NanosSinceStart;
+  options.find_held = [this](const recording::Process& process, uint32_t number) {
+    return HeldBy(process, number);
+  };
+  for (const Area& area : areas_) {
+    if (area.use != Use::kRecording) continue;
+    known_blocks_ = 0;
+    auto profiles = recording::ReadRecordingProfiles(explain::MappedRecording(process_, area),
+                                                     "its recording", options);
+    if (!profiles.ok()) continue;
+    profiles->front().pages = CountPages();
+    return std::move(profiles->front());
+  }
+  return absl::FailedPreconditionError("it records nothing, so no block of it is known: allomon "
+                                       "run --in-place=1/16, or ALLOMON_RECORD");
+}
+
+}  // namespace
+
+absl::StatusOr<heap::HeapProfile> ReadHeldPages(uint32_t pid, const std::string& debug_dir) {
+  Reader reader(pid);
+  const absl::Status status = reader.Read();
+  if (!status.ok()) return status;
+  return reader.Profile(debug_dir);
+}
+
+}  // namespace allomon::pages

@@ -1,0 +1,20 @@
+// Reads which blocks of a running process hold free memory of their pages.
+#ifndef ALLOMON_TOOLS_PAGES_HELD_PAGES_H_
+#define ALLOMON_TOOLS_PAGES_HELD_PAGES_H_
+
+#include <cstdint>
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "tools/heap/heap_profile.h"
+
+namespace allomon::pages {
+
+// Returns the profile of what the process has recorded, with HeapProfile::pages, and with a
+// HeldCell for each sampled block that lies on its ordinary page.  The process runs on meanwhile.
+// Fails with one line, which names the remedy.
+absl::StatusOr<heap::HeapProfile> ReadHeldPages(uint32_t pid, const std::string& debug_dir);
+
+}  // namespace allomon::pages
+
+#endif  // ALLOMON_TOOLS_PAGES_HELD_PAGES_H_
