@@ -59,10 +59,8 @@ const allomon::process_map::ProcessMap allomon_process_map = allomon::internal::
 });
 
 const allomon::process_map::InPlaceMap allomon_in_place_map = {
-    {'A', 'L', 'L', 'O', 'P', 'L', 'A', '\n'},
-    allomon::process_map::kInPlaceVersion,
-    sizeof(allomon::process_map::InPlaceMap),
-    &allomon_in_place_blocks,
+    {'A', 'L', 'L', 'O', 'P', 'L', 'A', '\n'}, allomon::process_map::kInPlaceVersion,
+    sizeof(allomon::process_map::InPlaceMap),  &allomon_in_place_blocks,
     &allomon::internal::in_place_one_in,
 };
 

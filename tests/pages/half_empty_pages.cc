@@ -14,7 +14,7 @@
 
 namespace {
 
-constexpr uintptr_t kPageBytes = 64 << 10;     // of mimalloc's small blocks
+constexpr uintptr_t kPageBytes = 64 << 10;          // of mimalloc's small blocks
 constexpr uintptr_t kSampled = uintptr_t{1} << 46;  // blocks above lie on no page
 
 // Keeps `keep` of `of` blocks of each page, and frees the others.
@@ -30,11 +30,11 @@ volatile size_t sink;
 }  // namespace
 
 extern "C" {
-#define ALLOCATE(NAME)                                          \
-  __attribute__((noinline)) void* NAME(size_t bytes) {          \
-    void* const block = malloc(bytes);                          \
+#define ALLOCATE(NAME)                                           \
+  __attribute__((noinline)) void* NAME(size_t bytes) {           \
+    void* const block = malloc(bytes);                           \
     sink = bytes; /* so that this is no call in tail position */ \
-    return block;                                               \
+    return block;                                                \
   }
 ALLOCATE(KeepOneInTen)
 ALLOCATE(KeepOneInFour)

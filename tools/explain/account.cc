@@ -50,7 +50,7 @@ constexpr Text kTexts[] = {
     {Kind::kLarge, "large", "live blocks beyond 16 MiB",
      "allomon report --metric=live shows whose they are", false},
     {Kind::kFreeInPages, "free_in_pages", "free blocks in pages with live ones",
-     "goes when the live ones beside them are freed, or with the process", false},
+     "allomon report --view=pages PID shows whose live ones keep them", false},
     {Kind::kFreePages, "free_pages", "free pages that are kept for later blocks",
      "malloc_trim(0) gives them back"},
     {Kind::kNeverListed, "never_handed_out", "room after the blocks of a page",

@@ -135,8 +135,9 @@ absl::StatusOr<heap::HeapProfile> Reader::Profile(const std::string& debug_dir) 
     profiles->front().pages = CountPages();
     return std::move(profiles->front());
   }
-  return absl::FailedPreconditionError("it records nothing, so no block of it is known: allomon "
-                                       "run --in-place=1/16, or ALLOMON_RECORD");
+  return absl::FailedPreconditionError(
+      "it records nothing, so no block of it is known: allomon "
+      "run --in-place=1/16, or ALLOMON_RECORD");
 }
 
 }  // namespace

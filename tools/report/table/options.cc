@@ -30,12 +30,11 @@ constexpr Choice<Measure> kMeasures[] = {Bytes(heap::Metric::kAllocated),
                                          {"blocks", {heap::Metric::kAllocated, true}},
                                          Bytes(heap::Metric::kPromoted),
                                          Bytes(heap::Metric::kDiedYoung)};
-constexpr Choice<View> kViews[] = {{"functions", View::kFunctions}, {"tree", View::kTree},
-                                   {"callers", View::kCallers},     {"lines", View::kLines},
-                                   {"sizes", View::kSizes},         {"types", View::kTypes},
-                                   {"unused", View::kUnused},       {"pages", View::kPages},
-                                   {"threads", View::kThreads},     {"lifetimes", View::kLifetimes},
-                                   {"ages", View::kAges}};
+constexpr Choice<View> kViews[] = {
+    {"functions", View::kFunctions}, {"tree", View::kTree},   {"callers", View::kCallers},
+    {"lines", View::kLines},         {"sizes", View::kSizes}, {"types", View::kTypes},
+    {"unused", View::kUnused},       {"pages", View::kPages}, {"threads", View::kThreads},
+    {"lifetimes", View::kLifetimes}, {"ages", View::kAges}};
 constexpr Choice<View> kComparedViews[] = {{"functions", View::kFunctions},
                                            {"tree", View::kTree},
                                            {"callers", View::kCallers},
@@ -354,6 +353,9 @@ absl::StatusOr<Options> ParseOptions(const std::vector<std::string>& args, Comma
   }
   if ((is_born || is_outlived) && parsed->view == View::kPages) {
     return Bad("--born, --outlived: --view=pages is of all blocks that lie on their pages");
+  }
+  if (parsed->view == View::kPages && (parsed->metric.has_value() || parsed->blocks)) {
+    return Bad("--view=pages is of bytes beside live blocks: leave out --metric and --blocks");
   }
   if (is_born && is_of_all)
     return Bad("--born: --leaks, --timeline and --view=unused are of blocks of all ages");

@@ -144,11 +144,11 @@ class PagesView {
 
   void AddHead() {
     const double full = PercentOf(pages_.live_bytes, pages_.live_bytes + pages_.free_bytes);
-    report_.head.push_back(
-        {"free blocks in pages with live ones: " + BytesText(pages_.free_bytes) +
-             " by the allocator's own walk, the pages are " + PercentText(full) + " full; " +
-             EstimateText(sum_, false) + " by " + Counted(InPlace(), "block") + " in place",
-         Paint::kBold});
+    report_.head.push_back({"free blocks in pages with live ones: " + BytesText(pages_.free_bytes) +
+                                " by the allocator's own walk, the pages are " + PercentText(full) +
+                                " full; " + EstimateText(sum_, false) + " by " +
+                                Counted(InPlace(), "block") + " in place",
+                            Paint::kBold});
     for (size_t i = 0; i < std::min(kSentences, holders_.size()); ++i) {
       const Holder& holder = holders_[i];
       if (!heap::IsSure(holder.held)) break;
@@ -166,7 +166,7 @@ class PagesView {
     return blocks;
   }
 
-  // "allocated at Parse() (parse.cc:12)", "of tenant=17, allocated at ..."
+  // "allocated at Parse(), its file and line", or "of tenant=17, most allocated at ...".
   std::string NameOf(const Holder& holder) const {
     const std::string key = IsByLabel() ? scene_.options->by_label + "=" : "";
     const std::string label = holder.label.empty() ? "" : "of " + key + holder.label + ", most ";
@@ -208,7 +208,9 @@ class PagesView {
     const bool sure = heap::IsSure(holder.held);
     std::vector<Cell> cells = {TextCell(holder.label)};
     AddNameCells(scene_.stacks, holder.frame, sure, &cells);
+    const size_t range = cells.size() + 1;
     AddAmountCells(HeldStyle(), holder.held, pages_.free_bytes, &cells);
+    if (holder.held.amount.bytes <= 0) cells[range].shown.clear();  // its pages are full
     const double full = holder.OccupancyPercent(), age = holder.AgeSeconds();
     cells.push_back(NumberCell(PercentText(full), full));
     cells.push_back(NumberCell(report::SecondsText(age), age));
@@ -226,15 +228,16 @@ class PagesView {
                           " held, asked for by",
                       &report_.foot);
     }
-    report_.foot.push_back({"each live block of a page holds the same part of its free blocks",
-                            Paint::kDim});
+    report_.foot.push_back(
+        {"each live block of a page holds the same part of its free blocks", Paint::kDim});
   }
 
   void AddNotes() {
     std::vector<std::string>& notes = report_.notes;
     if (pages_.in_place_blocks <= 0) {
-      notes.push_back("no live block is in place: more samples, or a larger share of them "
-                      "(--in-place=1/4), would tell");
+      notes.push_back(
+          "no live block is in place: more samples, or a larger share of them "
+          "(--in-place=1/4), would tell");
     }
     if (pages_.unknown_blocks > 0) {
       notes.push_back(Counted(pages_.unknown_blocks, "block") +
@@ -274,10 +277,6 @@ absl::Status AddPages(const Scene& scene, Report* report) {
     return absl::InvalidArgumentError(
         "which blocks keep pages that are mostly free is known only of a process that runs: "
         "allomon report --view=pages PID");
-  }
-  if (scene.options->metric.has_value() || scene.options->blocks) {
-    return absl::InvalidArgumentError(
-        "--view=pages is of bytes beside live blocks: leave out --metric and --blocks");
   }
   PagesView(scene, report).Add();
   return absl::OkStatus();
