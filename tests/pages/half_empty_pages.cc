@@ -1,6 +1,6 @@
-// Has pages of known occupancy, for pages_test.py.
+// A program whose pages have a known share of live blocks, for pages_test.py.
 //
-//   half_empty_pages [PAGES]   says what the blocks of each function hold, and "ready", and waits
+//   half_empty_pages [PAGES]   prints the bytes that each function's blocks hold, and waits
 //
 // Each function has a size of its own, so its blocks share their pages with no others.  All its
 // pages are full at first, and then have the same share of live blocks.

@@ -9,8 +9,10 @@ The figures of the README, which take minutes:
 import json
 import math
 import os
+import shutil
 import subprocess
 import sys
+import time
 import unittest
 
 sys.dont_write_bytecode = True
@@ -199,6 +201,48 @@ print("done", flush=True)
         within = [run["all"][0]["held_low"] <= run["all"][1] <= run["all"][0]["held_high"]
                   for run in runs]
         self.assertGreaterEqual(sum(within), 8)  # of 12, in 99.98 % of such runs
+
+    # --- A real program.
+
+    @unittest.skipUnless(shutil.which("redis-server"), "NOT TESTED: no redis-server")
+    def test_redis_whose_keys_were_deleted(self):
+        socket = self.path("redis.sock")
+        libraries = {key: value for key, value in os.environ.items() if key == "LD_LIBRARY_PATH"}
+        server = self.start(
+            *(shutil.which("redis-server"), "--port", "0", "--unixsocket", socket, "--save", ""),
+            **libraries, LD_PRELOAD=LIBRARY, ALLOMON_RECORD=self.path("x.rec"),
+            ALLOMON_RATE="1e-3", ALLOMON_IN_PLACE="1/2",
+        )
+        for _ in range(100):
+            if os.path.exists(socket):
+                break
+            time.sleep(0.1)
+
+        def ask(*words):
+            done = subprocess.run(
+                [shutil.which("redis-cli"), "-s", socket, *words], env=libraries,
+                capture_output=True, text=True, timeout=60, check=True,
+            )
+            self.assertNotIn("ERR", done.stdout)
+
+        ask("EVAL", "for i = 1, 100000 do redis.call('SET', 'key:' .. i, "
+                    "string.rep('v', 40 + i % 300)) end", "0")
+        ask("EVAL", "for i = 1, 100000 do if (i * 7919) % 1009 >= 101 then "
+                    "redis.call('DEL', 'key:' .. i) end end", "0")
+        report, rows = self.report(server.pid)
+        walked, held = report["free_bytes_in_pages"], report["held"]
+        self.assertGreater(walked, 10 << 20)
+        # Three times as wide as for 95 %.
+        self.assertLess(held - 3 * (held - report["held_low"]), walked)
+        self.assertGreater(held + 3 * (report["held_high"] - held), walked)
+        self.assertIn("sds", max(rows.values(), key=lambda row: row["held"])["function"])
+        self.assertLess(max(rows.values(), key=lambda row: row["held"])["occupancy_percent"], 20)
+        ask("FLUSHALL")
+        report, _ = self.report(server.pid)
+        self.assertLess(report["free_bytes_in_pages"], walked / 5)
+        self.assertLess(report["held_low"], walked / 5)
+        server.terminate()
+        server.communicate(timeout=60)
 
     @unittest.skipIf(RUNS == 0, "ALLOMON_PAGES_RUNS=1000 takes minutes")
     def test_intervals_cover(self):

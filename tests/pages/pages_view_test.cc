@@ -1,4 +1,4 @@
-// Tests what --view=pages says of hand-written profiles, and what a block in place stands for.
+// Tests --view=pages on hand-written profiles, and the weight of a block in place.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -147,7 +147,7 @@ heap::HeldCell CellOf(double rate, double one_in, uint64_t size_bytes) {
   return HeldCellOf(process, block, Held{64, 192, one_in});
 }
 
-// With every block sampled, pages have blocks in place alone.
+// At rate 1 a page has no other blocks.
 TEST(HeldCellTest, SamplesThatDoNotStayAreOnNoPage) {
   EXPECT_EQ(CellOf(1, 1, 56).weight, 1);
   EXPECT_EQ(CellOf(1, 16, 56).weight, 1);

@@ -35,6 +35,11 @@ constexpr Choice<View> kViews[] = {
     {"lines", View::kLines},         {"sizes", View::kSizes}, {"types", View::kTypes},
     {"unused", View::kUnused},       {"pages", View::kPages}, {"threads", View::kThreads},
     {"lifetimes", View::kLifetimes}, {"ages", View::kAges}};
+constexpr Choice<View> kViewsOfLive[] = {
+    {"functions", View::kFunctions}, {"tree", View::kTree},       {"callers", View::kCallers},
+    {"lines", View::kLines},         {"sizes", View::kSizes},     {"types", View::kTypes},
+    {"unused", View::kUnused},       {"threads", View::kThreads}, {"ages", View::kAges},
+    {"lifetimes", View::kLifetimes}};
 constexpr Choice<View> kComparedViews[] = {{"functions", View::kFunctions},
                                            {"tree", View::kTree},
                                            {"callers", View::kCallers},
@@ -290,7 +295,10 @@ const options::Command<Options>& TableOf(Command command) {
       {{"", List{Sort(kSortMeaning)} + Outputs()},
        {kStacksTitle,
         Metrics() +
-            List{{"--view", OneOf(kViews), "functions", "what rows are.", SetView},
+            List{{"--view", options::Argument("VIEW", OneOf(kViews).choices), "functions",
+                  "what rows are: functions, tree, callers, lines, sizes, types, unused, threads, "
+                  "lifetimes or ages; of a process that runs also pages.",
+                  SetView},
                  {"--timeline", "what was live, over time",
                   [](Options* options) { return SetOnlyView(View::kTimeline, options); }},
                  {"--leaks", "what grew and did not die",
@@ -321,7 +329,7 @@ const options::Command<Options>& TableOf(Command command) {
       LeaksText(),
       {{"", Outputs()},
        {"What is shown",
-        List{{"--view", OneOf(kViews), "functions", "what rows are.", SetView},
+        List{{"--view", OneOf(kViewsOfLive), "functions", "what rows are.", SetView},
              {"--blocks", "blocks instead of bytes", &Options::blocks},
              {"--direct", "without blocks to which other lost ones lead", &Options::only_direct},
              {"--suppressions", "FILE", "",
