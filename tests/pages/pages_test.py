@@ -6,9 +6,12 @@ The figures of the README, which take minutes:
   ALLOMON_PAGES_RUNS=1000 bazel run //tests/pages:pages_test
 """
 
+import base64
+import gzip
 import json
 import math
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -97,6 +100,32 @@ class Pages(Case):
         self.assertIn("free blocks in pages with live ones: ", shown)
         self.assertRegex(shown, r"of which .* beside blocks allocated at Keep\w+ \(.*\), .* s old, "
                                 r"in pages that are \d+\.\d% full")
+        self.finish(child)
+
+    def test_a_flame_page_of_what_is_held(self):
+        child, _ = self.record(HALF_EMPTY, "4", rate="1e-2", in_place="1/2")
+        report, _ = self.report(child.pid)
+        done = self.run_plain(
+            [ALLOMON, "flame", "--metric=hostage", "-o", self.path("x.html"), str(child.pid)]
+        )
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        with open(self.path("x.html"), encoding="utf-8") as file:
+            (data,) = re.findall('id="data">([^<]*)<', file.read())
+        page = json.loads(gzip.decompress(base64.b64decode(data)))
+        (metric,) = page["metrics"]
+        self.assertEqual((page["metric"], metric["name"]), ("hostage", "hostage"))
+        (side,) = metric["sides"]
+        self.assertAlmostEqual(sum(side["bytes"]), report["held"], delta=len(side["bytes"]))
+        self.assertGreater(sum(side["bytesVariance"]), 0)
+        self.assertRegex(page["shown"][0]["notes"][-1], "free blocks in pages .* own walk")
+        for words, line in (
+            (["x.rec"], "is of one process that runs: name it by its id"),
+            (["--diff=x.rec", str(child.pid)], "leave out --diff, --born and --outlived"),
+            (["4000000"], "there is no process 4000000"),
+        ):
+            done = self.run_plain([ALLOMON, "flame", "--metric=hostage", *words])
+            self.assertEqual((done.returncode, done.stdout), (2, ""), words)
+            self.assertIn(line, done.stderr)
         self.finish(child)
 
     # Threads allocate, free and end while their pages are read.

@@ -7,6 +7,7 @@
 
 #include "tests/views/hand_made.h"
 #include "tools/explain/in_place_blocks.h"
+#include "tools/heap/held.h"
 #include "tools/load/recording/held_blocks.h"
 
 namespace allomon::views {
@@ -100,7 +101,7 @@ TEST(PagesViewTest, ASampledObjectOfPythonStandsForItselfAlone) {
   Held held;
   held.AddHeld({"_PyObject_New"}, {Cell(10, 1, 1000), Cell(10, 1, 1000, 513)});
   EXPECT_EQ(held.Report().at("held"), 20'000);
-  held.profile.pages->has_python = true;
+  heap::WeighArenas(&held.profile);
   EXPECT_EQ(held.Report().at("held"), 10'010);
 }
 
@@ -147,7 +148,7 @@ heap::HeldCell CellOf(double rate, double one_in, uint64_t size_bytes) {
   return HeldCellOf(process, block, Held{64, 192, one_in});
 }
 
-// At rate 1 a page has no other blocks.
+// A page has no other blocks at rate 1.
 TEST(HeldCellTest, SamplesThatDoNotStayAreOnNoPage) {
   EXPECT_EQ(CellOf(1, 1, 56).weight, 1);
   EXPECT_EQ(CellOf(1, 16, 56).weight, 1);

@@ -16,6 +16,8 @@
 #include "tools/load/load.h"
 #include "tools/load/load_sum.h"
 #include "tools/options/documents.h"
+#include "tools/options/values.h"
+#include "tools/pages/held_pages.h"
 #include "tools/text/plain_text.h"
 #include "tracker/formats/write_file.h"
 #include "tracker/names/base_name.h"
@@ -117,6 +119,27 @@ std::string SizeText(size_t bytes) {
   return text;
 }
 
+// The only metric of such a profile is what live blocks hold of their pages.
+absl::StatusOr<heap::HeapProfile> LoadPages(const std::string& process,
+                                            const std::string& debug_dir) {
+  uint32_t pid = 0;
+  if (!options::ParseNumber(process, &pid) || pid == 0 || pid > INT32_MAX) {
+    return absl::InvalidArgumentError("\"" + process +
+                                      "\" is not the id of a process; allomon list shows some");
+  }
+  auto profile = pages::ReadHeldPages(pid, debug_dir);
+  if (!profile.ok()) {
+    return absl::Status(profile.status().code(),
+                        "process " + process + ": " + std::string(profile.status().message()));
+  }
+  profile->notes.push_back("free blocks in pages with live ones: " +
+                           SizeText(static_cast<size_t>(profile->pages->free_bytes)) +
+                           " by the allocator's own walk");
+  profile->has = {};
+  profile->has[static_cast<size_t>(Metric::kLive)] = true;
+  return profile;
+}
+
 CommandResult Write(const Options& options, const std::string& page) {
   std::string error;
   if (!WriteFileAtomically(options.out, page, kPrivateMode, &error)) return BadInput(error);
@@ -146,7 +169,7 @@ CommandResult RunFlameWith(const Loader& load, const std::vector<std::string>& a
   if (!options.ok()) return BadInput(options.status());
   const auto answer = options::AnswerTo(*options, FlameCommand().Text());
   if (answer.has_value()) return *answer;
-  const auto profiles = Load(*options, load);
+  const auto profiles = Load(*options, options->is_of_pages ? LoadPages : load);
   if (!profiles.ok()) return BadInput(profiles.status());
   const auto page = RenderPage(*profiles, options->title, options->metric);
   if (!page.ok()) return BadInput(page.status());

@@ -4,6 +4,7 @@
 #include <cstdio>
 #include <utility>
 
+#include "tools/heap/held.h"
 #include "tracker/names/base_name.h"
 
 namespace allomon::flame {
@@ -53,7 +54,10 @@ void FrameTree::AddSample(const heap::HeapProfile& profile, const heap::Sample& 
                           const std::vector<Steps>& steps) {
   std::vector<heap::Estimate> values;
   for (heap::Metric metric : metrics_) {
-    values.push_back(heap::EstimateOf(sample[metric], sample, heap::SamplingOf(profile, metric)));
+    const heap::Sampling sampling = heap::SamplingOf(profile, metric);
+    values.push_back(profile.pages.has_value()
+                         ? heap::HeldBy(sample, sampling.is_whole)
+                         : heap::EstimateOf(sample[metric], sample, sampling));
   }
   if (std::all_of(values.begin(), values.end(), IsNothing)) return;
   auto& sums = LeafOf(NodeOf(sample.stack, steps))->by_metric[side];

@@ -7,10 +7,25 @@
 namespace allomon::flame {
 namespace {
 
+constexpr char kHostage[] = "hostage";
+
+// Metrics of files, and that of a process.
+options::Argument Metrics() {
+  options::Argument metrics = options::OneOf(load::kMetrics);
+  metrics.name += std::string("|") + kHostage;
+  metrics.choices.push_back({kHostage, ""});
+  return metrics;
+}
+
 heap::LabelSelection& LabelsOf(Options* options) { return options->labels; }
 
 absl::Status SetMetric(const std::string& value, Options* options) {
-  return options::Choose(load::kMetrics, "--metric", value, &options->metric.emplace());
+  options->is_of_pages = value == kHostage;
+  if (options->is_of_pages) return absl::OkStatus();
+  if (options::Choose(load::kMetrics, "--metric", value, &options->metric.emplace()).ok()) {
+    return absl::OkStatus();
+  }
+  return options::BadValue("--metric", value, options::InWords(Metrics().choices));
 }
 
 absl::Status AddFile(const std::string& name, Options* options) {
@@ -19,18 +34,29 @@ absl::Status AddFile(const std::string& name, Options* options) {
 }
 
 absl::Status Check(const Options& options) {
-  if (!options.files.empty()) return absl::OkStatus();
-  return options::Bad("no profile to show; name the file that allomon run wrote");
+  if (options.files.empty()) {
+    return options::Bad("no profile to show; name the file that allomon run wrote");
+  }
+  if (!options.is_of_pages) return absl::OkStatus();
+  const std::string& word = options.files[0];
+  if (options.files.size() > 1 || word.find_first_not_of("0123456789") != std::string::npos) {
+    return options::Bad("--metric=hostage is of one process that runs: name it by its id");
+  }
+  if (!options.before.empty() || !options.born.is_all() || options.outlived.is_asked) {
+    return options::Bad("--metric=hostage: leave out --diff, --born and --outlived");
+  }
+  return absl::OkStatus();
 }
 
 options::CommandText Text() {
   options::CommandText text;
   text.name = "flame";
   text.summary = "write an interactive flame graph as an HTML file";
-  text.usages = {"[options] FILE..."};
+  text.usages = {"[options] FILE...", "--metric=hostage [options] PID"};
   text.description = {
       "Writes an interactive flame graph of heap profiles: one HTML file that loads nothing.  "
-      "Several profiles add up."};
+      "Several profiles add up.  Of a process, --metric=hostage shows which live blocks keep pages "
+      "of its heap that are mostly free."};
   text.words = options::Words::kFiles;
   text.statuses = {{"0", "written"}, {"2", "bad input, and one line on standard error says which"}};
   text.examples = {
@@ -50,8 +76,7 @@ const options::Command<Options>& FlameCommand() {
         {{"--diff", "FILE", "",
           "compares with an earlier profile: what grew since is red, what shrank is blue",
           &Options::before},
-         {"--metric", options::OneOf(load::kMetrics), "peak, or what there is",
-          "what is shown first.", SetMetric},
+         {"--metric", Metrics(), "peak, or what there is", "what is shown first.", SetMetric},
          {"--title", "TEXT", "the program's name", "the title of the page.", &Options::title},
          {"-o, --output", "FILE", "allomon.html", "the page; replaced if it exists.",
           &Options::out},

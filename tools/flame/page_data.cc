@@ -165,12 +165,18 @@ void WriteAmounts(const FrameTree& tree, size_t metric, Side side, JsonWriter* j
   json->End('}');
 }
 
-void WriteMetrics(const FrameTree& tree, bool is_comparison, JsonWriter* json) {
+// Of a process whose pages are known there is one metric, what live blocks hold of them.
+const char* NameOf(Metric metric, const Profiles& profiles) {
+  return profiles.shown[0].profile.pages.has_value() ? "hostage" : heap::MetricName(metric);
+}
+
+void WriteMetrics(const FrameTree& tree, const Profiles& profiles, JsonWriter* json) {
+  const bool is_comparison = !profiles.before.empty();
   json->Key("metrics").Begin('[');
   for (size_t i = 0; i < tree.metrics().size(); ++i) {
     json->Begin('{')
         .Key("name")
-        .String(heap::MetricName(tree.metrics()[i]))
+        .String(NameOf(tree.metrics()[i], profiles))
         .Key("sides")
         .Begin('[');
     WriteAmounts(tree, i, kShown, json);
@@ -213,13 +219,13 @@ absl::StatusOr<std::string> PageData(const Profiles& profiles, const PageChoices
       .Key("title")
       .String(choices.title)
       .Key("metric")
-      .String(heap::MetricName(choices.metric));
+      .String(NameOf(choices.metric, profiles));
   json.Key("hasBlocks").Raw(has_blocks ? "true" : "false");
   WriteProfiles("shown", profiles.shown, &json);
   WriteProfiles("before", profiles.before, &json);
   WriteFunctions(tree.functions(), &json);
   WriteNodes(tree.nodes(), &json);
-  WriteMetrics(tree, !profiles.before.empty(), &json);
+  WriteMetrics(tree, profiles, &json);
   json.End('}');
   return json.TakeText();
 }

@@ -121,7 +121,6 @@ struct Pages {
   double unknown_blocks = 0;   // sampled, but in no page or in no row, as they were looked at
   double without_room = 0;     // found no room in the table of such blocks, ever
   double one_in = 0;           // one of so many samples stays on its page
-  bool has_python = false;     // objects of Python lie in arenas unless they are sampled
 };
 
 // The origin of memory, by the recording.

@@ -1,5 +1,6 @@
 #include "tools/pages/held_pages.h"
 
+#include <algorithm>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -11,6 +12,7 @@
 #include "tools/explain/process.h"
 #include "tools/explain/python_arenas.h"
 #include "tools/explain/recorded_blocks.h"
+#include "tools/heap/held.h"
 #include "tools/load/recording/recording_profile.h"
 #include "tracker/formats/process_map.h"
 
@@ -32,6 +34,8 @@ class Reader {
   absl::Status ReadNames(const std::vector<explain::Mapping>& mappings);
   std::optional<recording::Held> HeldBy(const recording::Process& process, uint32_t number);
   heap::Pages CountPages() const;
+  // Whether objects of Python lie in arenas.
+  bool HasPython() const;
 
   const explain::Process process_;
   std::vector<Area> areas_;
@@ -102,7 +106,6 @@ std::optional<recording::Held> Reader::HeldBy(const recording::Process& process,
 heap::Pages Reader::CountPages() const {
   heap::Pages pages;
   for (const Area& area : areas_) {
-    pages.has_python = pages.has_python || area.use == Use::kPython;
     if (area.use != Use::kBlocks) continue;
     pages.free_bytes += static_cast<double>(area.listed_bytes - area.live_bytes);
     pages.live_blocks += static_cast<double>(area.live_blocks);
@@ -113,6 +116,11 @@ heap::Pages Reader::CountPages() const {
   pages.without_room = static_cast<double>(in_place_.without_room);
   pages.one_in = in_place_.one_in;
   return pages;
+}
+
+bool Reader::HasPython() const {
+  return std::any_of(areas_.begin(), areas_.end(),
+                     [](const Area& area) { return area.use == Use::kPython; });
 }
 
 absl::StatusOr<heap::HeapProfile> Reader::Profile(const std::string& debug_dir) {
@@ -133,6 +141,7 @@ absl::StatusOr<heap::HeapProfile> Reader::Profile(const std::string& debug_dir) 
                                                      "its recording", options);
     if (!profiles.ok()) continue;
     profiles->front().pages = CountPages();
+    if (HasPython()) heap::WeighArenas(&profiles->front());
     return std::move(profiles->front());
   }
   return absl::FailedPreconditionError(

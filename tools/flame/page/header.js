@@ -7,6 +7,7 @@ const METRIC_TEXT = {
   'temporary': ['Temporary', 'freed after less than 64 KiB of further allocation by its thread'],
   'promoted': ['Promoted', 'managed: left the nursery alive'],
   'died-young': ['Died young', 'managed: died in the nursery'],
+  'hostage': ['Held in pages', 'free bytes of pages, by the live blocks that keep them there'],
 };
 
 function aboutText({shown, before}) {

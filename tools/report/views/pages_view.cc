@@ -6,11 +6,11 @@
 #include <vector>
 
 #include "tools/heap/heap_profile.h"
+#include "tools/heap/held.h"
 #include "tools/heap/labels.h"
 #include "tools/heap/missing.h"
 #include "tools/report/table/cells.h"
 #include "tools/report/views/all_views.h"
-#include "tools/report/views/unused.h"
 
 namespace allomon::views {
 namespace {
@@ -23,23 +23,6 @@ constexpr size_t kStacks = 3;
 
 std::string BytesText(double bytes) { return AmountText(bytes, false); }
 
-// The bytes that blocks with this one's probability hold, if each holds as much as this one does.
-// The variance is that of independent blocks, of which one in `weight` is seen.
-Estimate EstimateOf(const HeldCell& cell, double weight, bool is_whole) {
-  const double slope = weight - 1;
-  Estimate estimate;
-  estimate.amount = {weight, weight * cell.held_bytes};
-  estimate.sampled = 1;
-  estimate.blocks_variance = weight * slope;
-  estimate.bytes_variance = cell.held_bytes * cell.held_bytes * estimate.blocks_variance;
-  estimate.blocks_third = estimate.blocks_variance * slope;
-  estimate.bytes_third = estimate.bytes_variance * cell.held_bytes * slope;
-  if (weight > 1) estimate.most_blocks = weight;
-  if (weight > 1) estimate.most_bytes = estimate.amount.bytes;
-  estimate.is_whole = is_whole;
-  return estimate;
-}
-
 struct Holder {
   std::string label;  // of the blocks, as people read it
   uint32_t frame = 0;
@@ -51,11 +34,11 @@ struct Holder {
   double best_bytes = -1;
   uint32_t best_stack = 0;  // index in Stacks::stacks; it holds the most
 
-  void Add(const HeldCell& cell, double weight, bool is_whole) {
-    held.Add(EstimateOf(cell, weight, is_whole));
-    live_bytes += weight * cell.block_bytes;
-    held_seconds += weight * cell.held_bytes * cell.age_seconds;
-    seconds += weight * cell.age_seconds;
+  void Add(const HeldCell& cell, bool is_whole) {
+    held.Add(heap::HeldBy(cell, is_whole));
+    live_bytes += cell.weight * cell.block_bytes;
+    held_seconds += cell.weight * cell.held_bytes * cell.age_seconds;
+    seconds += cell.weight * cell.age_seconds;
     in_place += 1;
   }
   double OccupancyPercent() const { return PercentOf(live_bytes, live_bytes + held.amount.bytes); }
@@ -100,11 +83,6 @@ class PagesView {
     return text;
   }
 
-  // An object that would lie in an arena is on a page only since it was sampled.
-  double WeightOf(const HeldCell& cell, bool may_be_in_arena) const {
-    return may_be_in_arena && cell.size_bytes <= kMostArenaBytes ? 1 : cell.weight;
-  }
-
   void AddStackOf(uint32_t number) {
     const heap::Stack& stack = scene_.stacks.stacks[number];
     const heap::Sample& sample = scene_.SampleOf(stack);
@@ -116,11 +94,8 @@ class PagesView {
         numbers_.try_emplace({IsByLabel() ? heap::kNone : frame, label}, holders_.size());
     if (is_new) holders_.emplace_back().label = label;
     Holder& holder = holders_[place->second];
-    const bool may_be_in_arena = pages_.has_python && MayBeInArena(scene_, stack);
     const double before = holder.held.amount.bytes;
-    for (const HeldCell& cell : sample.held) {
-      holder.Add(cell, WeightOf(cell, may_be_in_arena), is_whole_);
-    }
+    for (const HeldCell& cell : sample.held) holder.Add(cell, is_whole_);
     const double bytes = holder.held.amount.bytes - before;
     if (bytes <= holder.best_bytes) return;
     holder.best_bytes = bytes;

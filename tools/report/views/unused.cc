@@ -8,6 +8,7 @@
 
 #include "tools/heap/block_type.h"
 #include "tools/heap/heap_profile.h"
+#include "tools/heap/held.h"
 #include "tools/heap/size_classes.h"
 
 namespace allomon::views {
@@ -40,10 +41,6 @@ bool MayBeOfMalloc(const Sample& sample) {
 constexpr uint64_t kMostPartToSave = 8;
 // Advice must save this part of a site's rounding.
 constexpr double kLeastPartSaved = 8;
-
-bool IsOfPython(const std::string& name) {
-  return name.compare(0, 2, "Py") == 0 || name.compare(0, 3, "_Py") == 0;
-}
 
 // Whether a program can well ask for the next smaller class instead.
 bool IsJustAbove(uint64_t size_bytes, uint64_t smaller_bytes) {
@@ -78,9 +75,9 @@ class RoundingSum {
     if (!MayBeOfMalloc(sample)) return;
     sum_.has_sizes = sum_.has_sizes || !sample.sizes.empty();
     double unknown_bytes = heap::Bounded(sample[heap::Metric::kLive]).bytes;
-    const bool may_be_in_arena = MayBeInArena(scene_, stack);
+    const bool may_be_in_arena = heap::MayBeInArena(*scene_.profile, sample);
     for (const heap::SizeCell& cell : sample.sizes) {
-      if (may_be_in_arena && cell.size_bytes <= kMostArenaBytes) continue;
+      if (may_be_in_arena && cell.size_bytes <= heap::kMostArenaBytes) continue;
       unknown_bytes -= cell.amount.bytes;
       AddCell(scene_.stacks.cells[stack.begin], cell,
               heap::EstimateOf(cell.amount, sample, sampling_));
@@ -242,20 +239,6 @@ class GrowthSum {
 };
 
 }  // namespace
-
-bool MayBeInArena(const Scene& scene, const Stack& stack) {
-  const heap::HeapProfile& profile = *scene.profile;
-  const std::vector<uint32_t>& locations = scene.SampleOf(stack).stack;
-  const uint32_t* const cells = scene.stacks.cells.data();
-  return std::any_of(locations.begin(), locations.end(),
-                     [&profile](uint32_t location) {
-                       return location < profile.locations.size() &&
-                              heap::IsInterpreted(profile, profile.locations[location]);
-                     }) ||
-         std::any_of(cells + stack.innermost, cells + stack.end, [&scene](uint32_t frame) {
-           return IsOfPython(scene.stacks.NameOf(frame).text);
-         });
-}
 
 Rounding RoundingOf(const Scene& scene) { return RoundingSum(scene).Sum(); }
 

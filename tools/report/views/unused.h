@@ -10,16 +10,9 @@
 #include <vector>
 
 #include "tools/heap/interval.h"
-#include "tools/heap/stacks.h"
 #include "tools/report/table/scene.h"
 
 namespace allomon::views {
-
-// Objects of interpreters up to this size may lie in arenas of the interpreter's own, unless they
-// are sampled.
-inline constexpr uint64_t kMostArenaBytes = 512;
-// Whether an interpreter is on the stack.
-bool MayBeInArena(const Scene& scene, const heap::Stack& stack);
 
 // Live blocks of one line, and the memory that size classes add to them.
 struct RoundedSite {

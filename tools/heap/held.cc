@@ -1,0 +1,58 @@
+#include "tools/heap/held.h"
+
+#include <algorithm>
+#include <string>
+
+namespace allomon::heap {
+namespace {
+
+bool IsOfPython(const std::string& name) {
+  return name.compare(0, 2, "Py") == 0 || name.compare(0, 3, "_Py") == 0;
+}
+
+}  // namespace
+
+Estimate HeldBy(const HeldCell& cell, bool is_whole) {
+  const double slope = cell.weight - 1;
+  Estimate estimate;
+  estimate.amount = {cell.weight, cell.weight * cell.held_bytes};
+  estimate.sampled = 1;
+  estimate.blocks_variance = cell.weight * slope;
+  estimate.bytes_variance = cell.held_bytes * cell.held_bytes * estimate.blocks_variance;
+  estimate.blocks_third = estimate.blocks_variance * slope;
+  estimate.bytes_third = estimate.bytes_variance * cell.held_bytes * slope;
+  if (slope > 0) estimate.most_blocks = cell.weight;
+  if (slope > 0) estimate.most_bytes = estimate.amount.bytes;
+  estimate.is_whole = is_whole;
+  return estimate;
+}
+
+Estimate HeldBy(const Sample& sample, bool is_whole) {
+  Estimate sum;
+  sum.is_whole = is_whole;
+  for (const HeldCell& cell : sample.held) sum.Add(HeldBy(cell, is_whole));
+  return sum;
+}
+
+bool MayBeInArena(const HeapProfile& profile, const Sample& sample) {
+  return std::any_of(sample.stack.begin(), sample.stack.end(), [&profile](uint32_t number) {
+    if (number >= profile.locations.size()) return false;
+    const Location& location = profile.locations[number];
+    if (IsInterpreted(profile, location)) return true;
+    return std::any_of(location.lines.begin(), location.lines.end(), [&profile](const Line& line) {
+      return line.function < profile.functions.size() &&
+             IsOfPython(profile.functions[line.function].name);
+    });
+  });
+}
+
+void WeighArenas(HeapProfile* profile) {
+  for (Sample& sample : profile->samples) {
+    if (sample.held.empty() || !MayBeInArena(*profile, sample)) continue;
+    for (HeldCell& cell : sample.held) {
+      if (cell.size_bytes <= kMostArenaBytes) cell.weight = 1;
+    }
+  }
+}
+
+}  // namespace allomon::heap
