@@ -70,7 +70,9 @@ absl::StatusOr<InPlaceBlocks> FindInPlaceBlocks(const ProcessFile& memory,
     }
     return found;
   }
-  return None("its Allomon tells no other process which samples stay on their pages");
+  return None(
+      "its Allomon tells no other process which samples stay on their pages; start it with the "
+      "library that came with this allomon");
 }
 
 const Area* PageOf(const std::vector<Area>& areas, uint64_t address) {
