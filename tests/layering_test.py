@@ -68,6 +68,10 @@ MODULES_WITH_ROOMS = [
     "tracker",
 ]
 
+# Of the C++ files of these modules, the part that may have fewer lines.
+SMALL_FILE_LINES = 40
+MOST_SMALL_FILES = 0.18
+
 INCLUDE = re.compile(r'^\s*#\s*include\s*["<]([^">]+)[">]')
 
 
@@ -93,6 +97,11 @@ def includes(root, path):
             if os.path.exists(os.path.join(root, beside)):
                 name = beside
             yield number, os.path.normpath(name)
+
+
+def lines(root, path):
+    with open(os.path.join(root, path), "rb") as source:
+        return source.read().count(b"\n")
 
 
 ROOM = re.compile(r"^\| `([^`]+)` \|([^|]*)\|", re.MULTILINE)
@@ -310,6 +319,14 @@ class SourceTree(unittest.TestCase):
             graph = unit_graph(self.root, module)
             self.assertGreater(len(graph), 50, module)
             self.assertEqual([c for c in circles(graph) if len(c) > 2], [])
+
+    def test_few_files_are_small(self):
+        """One idea, one file: a header of some lines with one user belongs to that user."""
+        files = [p for p in own_files(self.root) if p.split("/")[0] in self.modules]
+        small = [p for p in files if lines(self.root, p) < SMALL_FILE_LINES]
+        print(f"{len(small)} of {len(files)} files have less than {SMALL_FILE_LINES} lines")
+        self.assertGreater(len(files), 1000)
+        self.assertLessEqual(len(small), len(files) * MOST_SMALL_FILES, small)
 
     def test_every_arrow_of_the_picture_is_used(self):
         for module, rooms in self.modules.items():

@@ -14,10 +14,8 @@
 #include <string>
 #include <vector>
 
-#include "allocator/environment/auto_control.h"
 #include "allocator/environment/auto_interpreters.h"
 #include "allocator/environment/auto_profile_ends.h"
-#include "allocator/environment/auto_profile_explain.h"
 #include "allocator/environment/auto_profile_file.h"
 #include "allocator/environment/auto_profile_say.h"
 #include "allocator/environment/auto_recording.h"

@@ -1,6 +1,5 @@
 #include "allocator/environment/auto_profile_file.h"
 
-#include "allocator/environment/auto_profile_explain.h"
 #include "allocator/environment/auto_profile_say.h"
 #include "allocator/host/host_stderr.h"
 #include "tracker/profile/control/profile_file.h"

@@ -5,10 +5,10 @@
 #include <atomic>
 #include <string>
 
-#include "allocator/environment/auto_control.h"
 #include "allocator/environment/auto_profile_ends.h"
 #include "allocator/environment/auto_profile_file.h"
 #include "allocator/environment/auto_profile_say.h"
+#include "allocator/environment/auto_recording.h"
 #include "allocator/host/interrupted_code.h"
 #include "allocator/host/writing_reserve.h"
 #include "tracker/base/all_signals_blocked.h"

@@ -6,11 +6,12 @@
 #include <string>
 #include <string_view>
 
-#include "allocator/environment/auto_control.h"
 #include "allocator/environment/auto_profile_say.h"
 #include "allocator/host/host_stderr.h"
 #include "allocator/host/stand_aside.h"
 #include "tracker/base/own_memory.h"
+#include "tracker/control/attendant.h"
+#include "tracker/control/probe_sampler.h"
 #include "tracker/recording/start.h"
 #include "tracker/triggers/saver.h"
 
@@ -84,5 +85,41 @@ void CheckSave(const EnvironmentOptions& options) {
   Say("ALLOMON_SAVE: nothing is recorded that could be saved; set ALLOMON_RECORD=FILE, or "
       "ALLOMON_PROFILE=idle");
 }
+
+bool IsIdle(const EnvironmentOptions& options) { return options.profile == "idle"; }
+
+namespace {
+
+// An idle process has an attendant, which looks at the probes, too.
+void ServeProbesIfWanted(const EnvironmentOptions& options) {
+  const uint64_t by_default = IsIdle(options) ? control::kProbeGapBytes : 0;
+  control::ProbeOptions probes;
+  probes.gap_bytes = options.probe_gap_bytes.value_or(by_default);
+  if (probes.gap_bytes == 0) return;
+  probes.seed = options.seed;
+  if (IsIdle(options)) return control::SetProbes(probes);
+  if (const char* const error = control::WatchProbes(probes)) {
+    Say(std::string("ALLOMON_PROBES: ") + error + "; the program runs on, and its probes are mute");
+  }
+}
+
+}  // namespace
+
+void AttendIfWanted(const EnvironmentOptions& options) {
+  ServeProbesIfWanted(options);
+  if (!IsIdle(options)) return;
+  control::AttendOptions attend;
+  attend.path = options.record.c_str();
+  attend.rate = options.rate;
+  attend.limit_bytes = options.record_limit_bytes;
+  attend.seed = options.seed;
+  attend.watcher = WatcherIfWanted(options);
+  if (const char* const error = control::StartAttending(attend)) {
+    Say(std::string("ALLOMON_PROFILE=idle: ") + error +
+        "; the program runs on, and cannot be asked to record");
+  }
+}
+
+void StopAttending() { control::EndAttending(); }
 
 }  // namespace allomon::internal

@@ -7,7 +7,6 @@
 #include "tests/fuzz/target.h"
 #include "tests/interchange/example_profile.h"
 #include "tools/export/export.h"
-#include "tools/export/metric_names.h"
 #include "tools/heap/heap_profile.h"
 #include "tools/load/import.h"
 

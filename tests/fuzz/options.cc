@@ -5,16 +5,16 @@
 #include <optional>
 
 #include "tests/fuzz/target.h"
-#include "tools/export/export_options.h"
-#include "tools/flame/options.h"
-#include "tools/gate/options.h"
-#include "tools/mlprof/options.h"
-#include "tools/prof/options.h"
+#include "tools/export/export_command.h"
+#include "tools/flame/flame.h"
+#include "tools/gate/gate.h"
+#include "tools/mlprof/mlprof.h"
+#include "tools/prof/prof.h"
 #include "tools/report/table/options.h"
 #include "tools/run/options.h"
 #include "tools/serve/address.h"
-#include "tools/serve/options.h"
-#include "tools/snapshot/options.h"
+#include "tools/serve/serve.h"
+#include "tools/snapshot/heap_command.h"
 
 namespace allomon::fuzz {
 namespace {

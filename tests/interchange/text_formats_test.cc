@@ -10,7 +10,7 @@
 #include "tests/interchange/example_profile.h"
 #include "tools/heap/interval.h"
 #include "tools/load/import.h"
-#include "tools/text/notation.h"
+#include "tools/text/numbers.h"
 
 namespace allomon::interchange {
 namespace {

@@ -1,7 +1,5 @@
 // Which live blocks outlived their scopes, in a recording of each block: by scope, by label, on
 // other threads, through nesting, reuse of values, longjmp, and a second recording.
-#include "tools/heap/outlived.h"
-
 #include <array>
 #include <atomic>
 #include <csetjmp>
@@ -15,6 +13,7 @@
 #include "allomon/labels.h"
 #include "runtime/heap.h"
 #include "tests/recording/recorded.h"
+#include "tools/heap/born.h"
 #include "tools/heap/labels.h"
 #include "tools/load/recording/recording_profile.h"
 #include "tracker/formats/recording.h"

@@ -13,8 +13,8 @@
 #include "allomon/labels.h"
 #include "runtime/heap.h"
 #include "tests/recording/recorded.h"
+#include "tools/heap/born.h"
 #include "tools/heap/labels.h"
-#include "tools/heap/outlived.h"
 #include "tools/load/recording/recording_profile.h"
 
 namespace allomon {

@@ -9,7 +9,6 @@
 #include "tracker/callstack/unloaded_code.h"
 #include "tracker/profile/profile.h"
 #include "tracker/profile/write/attribution.h"
-#include "tracker/profile/write/function_name.h"
 #include "tracker/tracker.h"
 
 namespace allomon {

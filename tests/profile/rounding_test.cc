@@ -1,10 +1,9 @@
 // The written numbers add up, and a function without callees has the same number in both columns.
-#include "tracker/profile/write/rounding.h"
-
 #include <random>
 
 #include "gtest/gtest.h"
 #include "tracker/formats/source_table.h"
+#include "tracker/profile/write/attribution.h"
 
 namespace allomon {
 namespace {

@@ -9,8 +9,6 @@
 #include <string>
 #include <vector>
 
-#include "tools/serve/prometheus_text.h"
-
 namespace allomon::serve {
 namespace {
 

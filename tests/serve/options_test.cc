@@ -1,12 +1,11 @@
 // Command lines, addresses and tokens: each error is one line.
-#include "tools/serve/options.h"
-
 #include <gtest/gtest.h>
 #include <unistd.h>
 
 #include <cstdlib>
 
 #include "tools/serve/address.h"
+#include "tools/serve/serve.h"
 #include "tools/serve/token.h"
 
 namespace allomon::serve {

@@ -16,7 +16,7 @@
 #include "tools/mlprof/dot.h"
 #include "tools/mlprof/keep.h"
 #include "tools/mlprof/mlprof.h"
-#include "tools/mlprof/selection.h"
+#include "tools/mlprof/profile_view.h"
 #include "tools/mlprof/table.h"
 #include "tools/text/regexp.h"
 #include "tracker/formats/mlmon.h"

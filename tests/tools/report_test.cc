@@ -8,8 +8,7 @@
 
 #include "tools/mlprof/dot.h"
 #include "tools/mlprof/keep.h"
-#include "tools/mlprof/row_order.h"
-#include "tools/mlprof/selection.h"
+#include "tools/mlprof/profile_view.h"
 #include "tools/mlprof/table.h"
 
 namespace allomon::mlprof {

@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "tools/symbols/demangle.h"
+#include "tools/symbols/code_file.h"
 #include "tools/text/amounts.h"
 #include "tools/text/numbers.h"
 #include "tools/text/regexp.h"

@@ -1,22 +1,145 @@
 // The command `allomon`: a table of its commands.
 #include <cstdio>
+#include <optional>
 #include <string>
 #include <vector>
 
-#include "tools/allomon/help_command.h"
+#include "absl/status/status.h"
 #include "tools/control/control.h"
 #include "tools/explain/explain.h"
 #include "tools/export/export_command.h"
 #include "tools/flame/flame.h"
 #include "tools/gate/gate.h"
 #include "tools/leaks/leaks.h"
-#include "tools/options/command_result.h"
+#include "tools/options/choices.h"
+#include "tools/options/command_line.h"
+#include "tools/options/command_text.h"
 #include "tools/options/documents.h"
 #include "tools/report/report.h"
 #include "tools/run/run.h"
 #include "tools/serve/serve.h"
 #include "tools/snapshot/heap_command.h"
+#include "tools/text/plain_text.h"
 #include "tools/text/terminal.h"
+
+namespace allomon {
+namespace {
+
+// ---- `allomon help`: texts that are made of the tables of all commands.
+
+using options::Shell;
+
+struct Options : options::Common {
+  bool man = false;
+  bool names = false;
+  std::optional<Shell> shell;
+  std::string command;  // empty: all
+};
+
+constexpr options::Choice<Shell> kShells[] = {
+    {"bash", Shell::kBash}, {"zsh", Shell::kZsh}, {"fish", Shell::kFish}};
+
+absl::Status SetShell(const std::string& value, Options* options) {
+  return options::Choose(kShells, "--completion", value, &options->shell.emplace());
+}
+
+absl::Status AddWord(const std::string& word, Options* options) {
+  if (!options->command.empty()) return options::Bad("one command at a time: \"" + word + "\"");
+  options->command = word;
+  return absl::OkStatus();
+}
+
+absl::Status Check(const Options& options) {
+  const bool is_of_all = options.shell.has_value();
+  if (is_of_all && options.man) return options::Bad("--man and --completion: choose one");
+  if (options.names && (is_of_all || options.man)) {
+    return options::Bad("--names and another option: choose one");
+  }
+  if ((is_of_all || options.names) && !options.command.empty()) {
+    return options::Bad(std::string(is_of_all ? "--completion" : "--names") +
+                        " is of all commands: leave out " + options.command);
+  }
+  return absl::OkStatus();
+}
+
+options::CommandText Describe() {
+  options::CommandText text;
+  text.name = "help";
+  text.summary = "explain a command; write man pages and completions of shells";
+  text.usages = {"[COMMAND]", "--man [COMMAND]", "--completion=SHELL", "--names"};
+  text.description = {"Shows what a command does and which options it takes."};
+  text.words = options::Words::kCommand;
+  text.statuses = {{"0", "shown"}, {"2", "there is no such command"}};
+  text.examples = {
+      {"allomon help --man report | man -l -", "the manual page of allomon report"},
+      {"source <(allomon help --completion=bash)", "completes options and values in this shell"}};
+  return text;
+}
+
+const options::Command<Options>& HelpCommand() {
+  static const options::Command<Options> command(
+      Describe(),
+      {{"",
+        {{"--man", "the manual page of allomon, or of the command, in troff", &Options::man},
+         {"--completion", options::OneOf(kShells), "", "a file that the shell completes with",
+          SetShell},
+         {"--names", "the names of all commands, one on each line", &Options::names}}}},
+      AddWord, Check);
+  return command;
+}
+
+std::string Safe(const std::string& text) {
+  return Printable(text, report::ThisTerminal().charset);
+}
+
+std::string NamesOf(const options::ProgramText& program) {
+  std::string names;
+  for (const options::CommandText* command : program.commands) names += command->name + "\n";
+  return names;
+}
+
+const options::CommandText& HelpText() { return HelpCommand().Text(); }
+
+// Lists all commands.
+std::string Usage(const options::ProgramText& program) {
+  std::string usage = "usage: allomon COMMAND ...      (allomon COMMAND --help)\n";
+  for (const options::CommandText* command : program.commands) {
+    std::string name = command->name;
+    name.resize(8, ' ');
+    usage += "  " + name + " " + command->summary + "\n";
+  }
+  return usage + "  --help, --version; allomon help COMMAND\n";
+}
+
+// Returns one line, with the command that was probably meant.
+CommandResult UnknownCommand(const std::string& name, const options::ProgramText& program) {
+  std::vector<std::string> names;
+  for (const options::CommandText* command : program.commands) names.push_back(command->name);
+  const std::string nearest = options::Nearest(name, names);
+  const std::string question = nearest.empty() ? "" : "did you mean " + nearest + "? ";
+  const bool is_option = name.compare(0, 1, "-") == 0;
+  return {2, "",
+          std::string("allomon: unknown ") + (is_option ? "option " : "command ") + Safe(name) +
+              "; " + question + "allomon --help lists " + (is_option ? "them\n" : "all\n")};
+}
+
+CommandResult RunHelp(const std::vector<std::string>& args, const options::ProgramText& program) {
+  const auto options = HelpCommand().Parse(args);
+  if (!options.ok()) {
+    return {2, "", "allomon help: " + Safe(std::string(options.status().message())) + "\n"};
+  }
+  const auto answer = options::AnswerTo(*options, HelpText());
+  if (answer.has_value()) return *answer;
+  if (options->shell.has_value()) return {0, CompletionOf(program, *options->shell), ""};
+  if (options->names) return {0, NamesOf(program), ""};
+  if (options->command.empty()) return {0, options->man ? ManPageOf(program) : Usage(program), ""};
+  const options::CommandText* const command = program.Find(options->command);
+  if (command == nullptr) return UnknownCommand(options->command, program);
+  return {0, options->man ? ManPageOf(*command, program) : HelpOf(*command), ""};
+}
+
+}  // namespace
+}  // namespace allomon
 
 namespace {
 

@@ -6,8 +6,10 @@
 #include <string>
 #include <vector>
 
-#include "tools/options/command_result.h"
+#include "absl/status/status.h"
 #include "tools/options/command_text.h"
+#include "tools/text/plain_text.h"
+#include "tools/text/terminal.h"
 
 namespace allomon::control {
 
@@ -21,6 +23,21 @@ CommandResult RunList(const std::vector<std::string>& args);
 CommandResult RunSave(const std::vector<std::string>& args);
 // Writes to standard output itself.
 CommandResult RunTop(const std::vector<std::string>& args);
+
+// ---- Results of the commands in this folder.
+
+inline constexpr int kBadStatus = 2;
+inline constexpr int kUnansweredStatus = 1;
+
+// Returns a line of the command.  Escapes text that others chose, for the terminal.
+inline std::string LineOf(const char* command, const std::string& text) {
+  return std::string("allomon ") + command + ": " +
+         Printable(text, report::ThisTerminal().charset) + "\n";
+}
+
+inline CommandResult Failed(const char* command, const absl::Status& status) {
+  return {kBadStatus, "", LineOf(command, std::string(status.message()))};
+}
 
 }  // namespace allomon::control
 

@@ -5,9 +5,7 @@
 #include "tools/control/control.h"
 #include "tools/control/conversation.h"
 #include "tools/control/leftovers.h"
-#include "tools/control/loss_notes.h"
 #include "tools/control/options.h"
-#include "tools/control/result.h"
 #include "tools/options/documents.h"
 
 namespace allomon::control {

@@ -9,6 +9,8 @@
 #include <string>
 #include <vector>
 
+#include "absl/status/statusor.h"
+
 namespace allomon::control {
 
 struct ProcessFacts {
@@ -37,6 +39,16 @@ std::vector<uint32_t> DescendantsOf(uint32_t pid);
 // True if the process has a file with that part of its path mapped; nullopt if that may not be
 // read.
 std::optional<bool> HasMapped(uint32_t pid, const std::string& part_of_path);
+
+// ---- Finds the recording of a process.
+
+// Returns the path by which this process opens the current recording, or the last one.  Works also
+// for a process that has ended, if its recording had the default name.
+absl::StatusOr<std::string> RecordingOf(uint32_t pid);
+
+// Returns the recording of the process.  With `with_descendants`, returns those of all live
+// processes that it has started, too.  The result has at least one path.
+absl::StatusOr<std::vector<std::string>> RecordingsOf(uint32_t pid, bool with_descendants);
 
 }  // namespace allomon::control
 

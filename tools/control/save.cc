@@ -3,8 +3,7 @@
 
 #include "tools/control/control.h"
 #include "tools/control/options.h"
-#include "tools/control/recording_of.h"
-#include "tools/control/result.h"
+#include "tools/control/processes.h"
 #include "tools/export/export_command.h"
 #include "tools/options/documents.h"
 #include "tools/text/terminal.h"

@@ -6,10 +6,9 @@
 #include <vector>
 
 #include "tools/control/control.h"
+#include "tools/control/conversation.h"
 #include "tools/control/options.h"
-#include "tools/control/own_recording.h"
-#include "tools/control/recording_of.h"
-#include "tools/control/result.h"
+#include "tools/control/processes.h"
 #include "tools/options/documents.h"
 #include "tools/report/report.h"
 #include "tools/text/terminal.h"

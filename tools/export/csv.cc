@@ -8,7 +8,7 @@
 #include "tools/heap/heap_profile.h"
 #include "tools/heap/interval.h"
 #include "tools/heap/named_stacks.h"
-#include "tools/text/notation.h"
+#include "tools/text/numbers.h"
 
 namespace allomon::interchange {
 namespace {

@@ -10,7 +10,6 @@
 
 #include "tools/export/exporters.h"
 #include "tools/export/frames.h"
-#include "tools/export/json_text.h"
 #include "tools/heap/heap_profile.h"
 #include "tools/heap/named_stacks.h"
 

@@ -4,12 +4,12 @@
 #include <utility>
 
 #include "tools/export/exporters.h"
+#include "tools/heap/heap_profile.h"
 #include "tools/pprof/gzip.h"
 #include "tools/pprof/pprof.h"
 #include "tracker/formats/write_file.h"
 
 namespace allomon::interchange {
-
 namespace {
 
 // Counts inlined calls, too: a few bytes of a hostile file can stand for very many.
@@ -68,6 +68,24 @@ Exported OneFile(std::string bytes) {
   OutputFiles files;
   files.push_back({"", std::move(bytes), kPrivateMode});
   return files;
+}
+
+using heap::Metric;
+
+std::string MetricsOf(const heap::HeapProfile& profile) {
+  std::string names;
+  for (size_t i = 0; i < heap::kMetrics; ++i) {
+    if (profile.has[i]) names += std::string(names.empty() ? "" : ", ") + heap::kMetricNames[i];
+  }
+  return names;
+}
+
+std::optional<Metric> DefaultMetric(const heap::HeapProfile& profile) {
+  if (Has(profile, Metric::kLive)) return Metric::kLive;
+  for (size_t i = 0; i < heap::kMetrics; ++i) {
+    if (profile.has[i]) return static_cast<Metric>(i);
+  }
+  return std::nullopt;
 }
 
 }  // namespace allomon::interchange

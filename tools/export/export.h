@@ -4,6 +4,8 @@
 #define ALLOMON_TOOLS_EXPORT_EXPORT_H_
 
 #include <cstddef>
+#include <optional>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -36,6 +38,14 @@ inline constexpr size_t kMostFrames = size_t{1} << 27;
 
 // Returns nullptr if no format has that name.
 const ExportFormat* FindExportFormat(std::string_view name);
+
+// ---- The metrics of a profile.
+
+// Lists the metrics that the profile has, for a sentence: "alloc, live".
+std::string MetricsOf(const heap::HeapProfile& profile);
+
+// Returns live if the profile has it, else the profile's first metric; nullopt if it has no metric.
+std::optional<heap::Metric> DefaultMetric(const heap::HeapProfile& profile);
 
 }  // namespace allomon::interchange
 

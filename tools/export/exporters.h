@@ -2,6 +2,7 @@
 #ifndef ALLOMON_TOOLS_EXPORT_EXPORTERS_H_
 #define ALLOMON_TOOLS_EXPORT_EXPORTERS_H_
 
+#include <nlohmann/json.hpp>
 #include <string>
 
 #include "absl/status/statusor.h"
@@ -29,6 +30,15 @@ Exported ToJson(const heap::HeapProfile& profile, heap::Metric metric);
 
 // Returns a format's only file.
 Exported OneFile(std::string bytes);
+
+// ---- Helpers for the text of JSON files.
+
+using Json = nlohmann::ordered_json;
+
+// Returns one line.  Bytes that are not UTF-8 become U+FFFD.
+inline std::string JsonText(const Json& json) {
+  return json.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
+}
 
 }  // namespace allomon::interchange
 

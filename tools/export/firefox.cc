@@ -14,7 +14,6 @@
 #include "tools/export/exporters.h"
 #include "tools/export/firefox_tables.h"
 #include "tools/export/frames.h"
-#include "tools/export/json_text.h"
 #include "tools/heap/born.h"
 #include "tools/heap/heap_profile.h"
 #include "tools/heap/named_stacks.h"

@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "tools/export/json_text.h"
+#include "tools/export/exporters.h"
 #include "tools/heap/heap_profile.h"
 
 namespace allomon::interchange::firefox {

@@ -1,12 +1,30 @@
 #include "tools/export/frames.h"
 
 #include <map>
+#include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
-#include "tools/text/notation.h"
+#include "tools/export/exporters.h"
+#include "tools/heap/named_stacks.h"
+#include "tools/text/numbers.h"
 
 namespace allomon::interchange {
+namespace {
+
+std::string Place(const heap::HeapProfile& profile, const Frame& frame) {
+  if (!frame.file.empty()) return " (" + frame.file + ":" + std::to_string(frame.line) + ")";
+  if (frame.mapping == heap::kNone) return "";
+  return " (in " + profile.mappings[frame.mapping].path + ")";
+}
+
+void AppendStack(const Stack& stack, const std::vector<std::string>& names, std::string* text) {
+  for (uint32_t frame : stack.frames) *text += names[frame] + ";";
+  text->back() = ' ';
+}
+
+}  // namespace
 
 Functions FunctionsOf(const Stacks& stacks) {
   Functions functions;
@@ -21,16 +39,6 @@ Functions FunctionsOf(const Stacks& stacks) {
   return functions;
 }
 
-namespace {
-
-std::string Place(const heap::HeapProfile& profile, const Frame& frame) {
-  if (!frame.file.empty()) return " (" + frame.file + ":" + std::to_string(frame.line) + ")";
-  if (frame.mapping == heap::kNone) return "";
-  return " (in " + profile.mappings[frame.mapping].path + ")";
-}
-
-}  // namespace
-
 std::string FrameText(const heap::HeapProfile& profile, const Frame& frame) {
   return OneLine("0x" + Hexadecimal(frame.address) + ": " + frame.name + Place(profile, frame));
 }
@@ -44,6 +52,19 @@ std::string OneLine(std::string_view name) {
   const size_t begin = line.find_first_not_of(' ');
   if (begin == line.npos) return "(unnamed)";
   return line.substr(begin, line.find_last_not_of(' ') + 1 - begin);
+}
+
+Exported ToCollapsed(const heap::HeapProfile& profile, heap::Metric metric) {
+  const Stacks stacks = StacksOf(profile, Detail::kFunctions);
+  std::vector<std::string> names;
+  for (const Frame& frame : stacks.frames) names.push_back(EscapedFrame(frame.name));
+  std::string text;
+  for (const Stack& stack : stacks.stacks) {
+    if (stack[metric].bytes == 0) continue;
+    AppendStack(stack, names, &text);
+    text += std::to_string(stack[metric].bytes) + "\n";
+  }
+  return OneFile(std::move(text));
 }
 
 }  // namespace allomon::interchange

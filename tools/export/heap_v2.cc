@@ -12,7 +12,7 @@
 #include "tools/export/frames.h"
 #include "tools/heap/named_stacks.h"
 #include "tools/load/import.h"
-#include "tools/text/notation.h"
+#include "tools/text/numbers.h"
 
 namespace allomon::interchange {
 namespace {

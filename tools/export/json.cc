@@ -3,11 +3,10 @@
 #include <vector>
 
 #include "tools/export/exporters.h"
-#include "tools/export/json_text.h"
 #include "tools/heap/computed_label.h"
 #include "tools/heap/heap_profile.h"
 #include "tools/heap/missing.h"
-#include "tools/text/notation.h"
+#include "tools/text/numbers.h"
 #include "tracker/formats/version.h"
 
 namespace allomon::interchange {

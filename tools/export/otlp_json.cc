@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "tools/export/json_text.h"
+#include "tools/export/exporters.h"
 #include "tools/export/otlp.h"
 #include "tools/export/otlp_fields.h"
 #include "tools/pprof/wire.h"

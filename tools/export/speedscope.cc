@@ -2,7 +2,6 @@
 #include <string>
 
 #include "tools/export/exporters.h"
-#include "tools/export/json_text.h"
 #include "tools/heap/heap_profile.h"
 #include "tools/heap/named_stacks.h"
 #include "tracker/formats/version.h"

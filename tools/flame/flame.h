@@ -9,11 +9,34 @@
 
 #include "absl/status/statusor.h"
 #include "tools/flame/page.h"
+#include "tools/heap/born.h"
 #include "tools/heap/heap_profile.h"
-#include "tools/options/command_result.h"
+#include "tools/heap/labels.h"
+#include "tools/options/command_line.h"
 #include "tools/options/command_text.h"
 
 namespace allomon::flame {
+
+// ---- The command line of `allomon flame`.
+
+struct Options : options::Common {
+  std::vector<std::string> files;
+  std::string before;                  // empty: no comparison
+  std::optional<heap::Metric> metric;  // none: the page's choice
+  bool is_of_pages = false;            // the file is a process, of which pages are shown
+  std::string title;                   // empty: the program's name
+  std::string out = "allomon.html";
+  std::string debug_dir;
+  heap::Born born;
+  heap::Outlived outlived;
+  std::string by_label;  // the key whose values are the outermost frames; empty: none
+  heap::LabelSelection labels;
+};
+
+const options::Command<Options>& FlameCommand();
+
+// Fails with one line that names the argument.
+absl::StatusOr<Options> ParseOptions(const std::vector<std::string>& args);
 
 const options::CommandText& FlameText();
 

@@ -8,6 +8,7 @@
 
 #include <array>
 #include <cstdint>
+#include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
 #include <vector>
@@ -15,6 +16,23 @@
 #include "absl/status/statusor.h"
 
 namespace allomon::gate {
+
+// ---- Reads JSON from a file, with errors for people.
+
+using Json = nlohmann::ordered_json;
+
+// Fails with "<path>: cannot be read: <why>" or "<path>:<line>: not JSON, or cut short".
+absl::StatusOr<Json> ReadJson(const std::string& path);
+
+// Returns an error about a file's contents: one line, "<path>: <what>".
+absl::Status FileError(const std::string& path, const std::string& what);
+
+// Returns the number at `key` of an object: nullopt if the key is absent, an error if the value is
+// not a number.
+absl::StatusOr<std::optional<double>> NumberAt(const Json& object, const char* key);
+
+// Returns the string at `key`; "" if the key is absent.
+std::string StringAt(const Json& object, const char* key);
 
 enum Metric { kAllocations, kBytes, kPeakBytes, kInstructions, kMetrics };
 

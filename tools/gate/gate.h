@@ -6,10 +6,29 @@
 #include <string>
 #include <vector>
 
-#include "tools/options/command_result.h"
+#include "absl/status/statusor.h"
+#include "tools/gate/comparison.h"
+#include "tools/options/command_line.h"
 #include "tools/options/command_text.h"
 
 namespace allomon::gate {
+
+// ---- The command line of `allomon gate`.
+
+struct Options : options::Common {
+  std::string baseline;
+  std::string current;
+  std::string profile;  // "" for none
+  std::string junit;    // "" for none
+  Allowance allowance;
+  bool update = false;
+  bool github = false;
+};
+
+const options::Command<Options>& GateCommand();
+
+// Fails with one line that names the argument.
+absl::StatusOr<Options> ParseOptions(const std::vector<std::string>& args);
 
 const options::CommandText& GateText();
 

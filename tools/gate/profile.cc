@@ -2,7 +2,7 @@
 
 #include <cmath>
 
-#include "tools/gate/json_file.h"
+#include "tools/gate/figures.h"
 
 namespace allomon::gate {
 namespace {

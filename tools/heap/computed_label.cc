@@ -4,7 +4,6 @@
 #include <iterator>
 
 #include "tools/heap/block_type.h"
-#include "tools/heap/selection.h"
 #include "tools/heap/stacks.h"
 
 namespace allomon::heap {

@@ -9,7 +9,6 @@
 #include "tools/heap/born.h"
 #include "tools/heap/heap_profile.h"
 #include "tools/heap/labels.h"
-#include "tools/heap/outlived.h"
 
 namespace allomon::heap {
 

@@ -6,7 +6,7 @@
 #include <tuple>
 #include <unordered_set>
 
-#include "tools/text/notation.h"
+#include "tools/text/numbers.h"
 #include "tracker/base/check.h"
 #include "tracker/names/base_name.h"
 

@@ -15,12 +15,32 @@ namespace allomon::heap {
 
 inline constexpr uint64_t kMostClassBytes = 32768;
 inline constexpr uint64_t kPageBytes = 4096;
+inline constexpr uint64_t kLeastClassBytes = 8;
+inline constexpr uint64_t kStepBytes = 16;  // from one class to the next, up to kMostEvenBytes
+inline constexpr uint64_t kMostEvenBytes = 128;
+inline constexpr uint64_t kMostBytes = uint64_t{1} << 62;  // rounding up does not wrap
+
+// Returns the distance of the size's class to the class below.
+inline uint64_t StepOf(uint64_t size_bytes) {
+  if (size_bytes <= kMostEvenBytes) return kStepBytes;
+  if (size_bytes > kMostClassBytes) return kPageBytes;
+  return uint64_t{1} << (63 - __builtin_clzll(size_bytes - 1) - 2);
+}
 
 // Returns the bytes that a block takes for a request of that size.
-uint64_t ClassBytes(uint64_t size_bytes);
+inline uint64_t ClassBytes(uint64_t size_bytes) {
+  if (size_bytes <= kLeastClassBytes) return kLeastClassBytes;
+  if (size_bytes >= kMostBytes) return size_bytes;
+  const uint64_t step = StepOf(size_bytes);
+  return (size_bytes + step - 1) / step * step;
+}
 
 // Returns the greatest size that takes less than ClassBytes(size_bytes); 0: none does.
-uint64_t NextSmallerSize(uint64_t size_bytes);
+inline uint64_t NextSmallerSize(uint64_t size_bytes) {
+  if (size_bytes <= kLeastClassBytes) return 0;
+  if (size_bytes <= kStepBytes) return kLeastClassBytes;
+  return ClassBytes(size_bytes) - StepOf(size_bytes);
+}
 
 }  // namespace allomon::heap
 

@@ -1,5 +1,6 @@
 #include "tools/heap/stacks.h"
 
+#include <algorithm>
 #include <cinttypes>
 #include <cstdio>
 #include <string_view>
@@ -229,6 +230,23 @@ class Builder {
 
 Stacks StacksOf(const HeapProfile& profile, const Selection& selection) {
   return Builder(profile, selection).Build();
+}
+
+absl::Status Patterns::Add(std::string_view expression) {
+  // The prefix ".*" allows a match anywhere, because mlprof's matches begin at the start of the
+  // text.
+  auto pattern = mlprof::Regexp::Compile(".*(" + std::string(expression) + ")");
+  if (!pattern) {
+    return absl::InvalidArgumentError("\"" + std::string(expression) +
+                                      "\" is not a regular expression (POSIX extended)");
+  }
+  patterns_.push_back(*std::move(pattern));
+  return absl::OkStatus();
+}
+
+bool Patterns::MatchAny(std::string_view text) const {
+  return std::any_of(patterns_.begin(), patterns_.end(),
+                     [text](const mlprof::Regexp& one) { return one.MatchesPrefix(text); });
 }
 
 }  // namespace allomon::heap

@@ -5,7 +5,6 @@
 #include <string>
 #include <vector>
 
-#include "tools/options/command_result.h"
 #include "tools/options/command_text.h"
 #include "tools/text/terminal.h"
 

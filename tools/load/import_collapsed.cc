@@ -7,7 +7,7 @@
 #include "tools/load/import.h"
 #include "tools/load/text_lines.h"
 #include "tools/options/values.h"
-#include "tools/text/notation.h"
+#include "tools/text/numbers.h"
 
 namespace allomon::interchange {
 namespace {

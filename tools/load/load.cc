@@ -1,20 +1,68 @@
 #include "tools/load/load.h"
 
 #include <algorithm>
+#include <cstddef>
+#include <string>
 #include <utility>
+#include <vector>
 
-#include "tools/load/choose_program.h"
+#include "absl/status/statusor.h"
+#include "tools/heap/heap_profile.h"
+#include "tools/heap/join.h"
 #include "tools/load/import.h"
 #include "tools/load/naming.h"
 #include "tools/load/read_bytes.h"
 #include "tools/load/recording/recording_profile.h"
 #include "tools/pprof/gzip.h"
 #include "tools/pprof/pprof.h"
+#include "tools/text/plain_text.h"
 #include "tracker/base/check.h"
 #include "tracker/formats/recording_bytes.h"
+#include "tracker/names/base_name.h"
 
 namespace allomon::load {
 namespace {
+
+using heap::HeapProfile;
+
+constexpr size_t kMostNames = 8;
+
+std::string NameOf(const HeapProfile& profile) {
+  return Printable(BaseName(profile.program), Charset::kUtf8);
+}
+
+// Returns the names of all profiles except the one at index `except`.
+std::string NamesOf(const std::vector<HeapProfile>& profiles, size_t except) {
+  std::string names;
+  size_t count = 0;
+  for (size_t i = 0; i < profiles.size(); ++i) {
+    if (i == except) continue;
+    if (++count > kMostNames) return names + ", ...";
+    names += (count == 1 ? "" : ", ") + NameOf(profiles[i]);
+  }
+  return names;
+}
+
+// Chooses among the profiles of a recording's programs the first whose path contains `program`; a
+// note names the others.  Fails with one line, which names the file and its programs, if no path
+// contains it.
+absl::StatusOr<HeapProfile> ChooseProgram(const std::string& file, const std::string& program,
+                                          absl::StatusOr<std::vector<HeapProfile>> profiles) {
+  if (!profiles.ok()) return profiles.status();
+  size_t chosen = 0;
+  while (chosen < profiles->size() &&
+         (*profiles)[chosen].program.find(program) == std::string::npos) {
+    ++chosen;
+  }
+  if (chosen == profiles->size()) {
+    return absl::InvalidArgumentError(file + " has no program " + program + ": it has " +
+                                      NamesOf(*profiles, chosen));
+  }
+  const std::string others = NamesOf(*profiles, chosen);
+  HeapProfile profile = std::move((*profiles)[chosen]);
+  if (!others.empty()) profile.notes.push_back("other programs of this recording: " + others);
+  return profile;
+}
 
 using heap::HeapProfile;
 
@@ -104,6 +152,16 @@ absl::StatusOr<HeapProfile> LoadMlmon(const std::string& path, std::string_view 
   return profile.ok() ? std::move(profile) : Named(path, profile.status());
 }
 
+// Returns why two profiles must not be added up; empty if they may.
+std::string WhyNot(const heap::HeapProfile& sum, const heap::HeapProfile& other) {
+  const std::string why_not = WhyNotOneProgram(sum, other);
+  if (!why_not.empty()) return why_not;
+  for (size_t i = 0; i < heap::kMetrics; ++i) {
+    if (sum.has[i] && other.has[i]) return "";
+  }
+  return "counts nothing that the other files count: give files of one kind";
+}
+
 }  // namespace
 
 absl::StatusOr<HeapProfile> ParseHeapProfile(const std::string& name, std::string bytes,
@@ -133,6 +191,33 @@ bool LooksLikeHeapProfile(std::string_view first_bytes) {
   return pprof::IsGzip(first_bytes) || recording::LooksLikeRecording(first_bytes) ||
          pprof::LooksLikePprof(first_bytes) || interchange::LooksLikeHeapV2(first_bytes) ||
          interchange::LooksLikeCollapsed(first_bytes);
+}
+
+std::string WhyNotOneProgram(const heap::HeapProfile& sum, const heap::HeapProfile& other) {
+  const std::string first = BaseName(sum.program);
+  const std::string second = BaseName(other.program);
+  if (first.empty() || second.empty() || first == second) return "";
+  return "is of " + second + ", not of " + first + ": give files of one program";
+}
+
+absl::StatusOr<heap::HeapProfile> LoadSum(const std::vector<std::string>& files,
+                                          const LoadOptions& options, report::Progress* progress) {
+  heap::HeapProfile sum;
+  for (size_t i = 0; i < files.size(); ++i) {
+    if (progress != nullptr) {
+      progress->Show("reading " + std::to_string(i + 1) + " of " + std::to_string(files.size()));
+    }
+    auto profile = LoadHeapProfile(files[i], options);
+    if (!profile.ok()) return profile.status();
+    if (i == 0) {
+      sum = *std::move(profile);
+      continue;
+    }
+    const std::string why_not = WhyNot(sum, *profile);
+    if (!why_not.empty()) return absl::InvalidArgumentError(files[i] + " " + why_not);
+    heap::AddProfile(*profile, &sum);
+  }
+  return sum;
 }
 
 }  // namespace allomon::load

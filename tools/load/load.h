@@ -4,9 +4,11 @@
 
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "absl/status/statusor.h"
 #include "tools/heap/heap_profile.h"
+#include "tools/text/terminal.h"
 
 namespace allomon::load {
 
@@ -31,6 +33,17 @@ absl::StatusOr<heap::HeapProfile> ParseHeapProfile(const std::string& name, std:
 // Recognizes by its first bytes a file of one of these kinds, except mlmon.out, for which some
 // commands have readers of their own.  A few hundred bytes suffice.
 bool LooksLikeHeapProfile(std::string_view first_bytes);
+
+// ---- Several files as one heap profile.
+
+// Returns why profiles of two programs must not be added up; empty if both are of one program, or
+// if one of them does not say of which it is.
+std::string WhyNotOneProgram(const heap::HeapProfile& sum, const heap::HeapProfile& other);
+
+// Returns the sum of the files, at least one, which must be of one program and have a metric in
+// common.  Fails with one line, which names the file.  `progress` may be nullptr.
+absl::StatusOr<heap::HeapProfile> LoadSum(const std::vector<std::string>& files,
+                                          const LoadOptions& options, report::Progress* progress);
 
 }  // namespace allomon::load
 

@@ -11,7 +11,6 @@
 #include "tools/heap/born.h"
 #include "tools/heap/heap_profile.h"
 #include "tools/heap/labels.h"
-#include "tools/heap/outlived.h"
 #include "tools/options/choices.h"
 #include "tools/options/command_line.h"
 #include "tools/options/values.h"

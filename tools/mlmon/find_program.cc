@@ -8,7 +8,7 @@
 #include <optional>
 #include <system_error>
 
-#include "tools/mlmon/read_file.h"
+#include "tools/mlmon/load_profile.h"
 #include "tracker/formats/scan.h"
 #include "tracker/formats/source_table.h"
 

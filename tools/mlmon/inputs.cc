@@ -10,7 +10,6 @@
 
 #include "tools/mlmon/find_program.h"
 #include "tools/mlmon/load_profile.h"
-#include "tools/mlmon/read_file.h"
 #include "tools/text/amounts.h"
 #include "tracker/formats/scan.h"
 #include "tracker/formats/source_table.h"

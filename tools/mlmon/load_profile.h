@@ -10,6 +10,20 @@
 
 namespace allomon::mlprof {
 
+// Reads the whole file, which may be a pipe.  On failure returns false and sets `error` to Standard
+// ML's words, for example
+//   Io: openIn "x" failed with SysErr: No such file or directory [noent]
+bool ReadFile(const std::string& path, std::string* contents, std::string* error);
+
+// A failure: Standard ML's name of the operation, and errno.
+struct ReadFailure {
+  const char* operation = "";
+  int error = 0;
+};
+
+// Does the same for callers with messages of their own.
+bool ReadFile(const std::string& path, std::string* contents, ReadFailure* failure);
+
 // Adds up the files.  `data` has no value if there are no files.  A file that cannot be read,
 // parsed or merged is an error.  If `tolerant`, it is left out instead, and a line is added to
 // `warnings`.  The sum must have a count for each source and each name of `program`.  Otherwise the

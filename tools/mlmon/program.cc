@@ -10,7 +10,7 @@
 #include <filesystem>
 #include <system_error>
 
-#include "tools/symbols/demangle.h"
+#include "tools/symbols/code_file.h"
 
 extern char** environ;
 

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "tools/mlprof/selection.h"
+#include "tools/mlprof/profile_view.h"
 
 namespace allomon::mlprof {
 

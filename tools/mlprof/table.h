@@ -1,13 +1,24 @@
 #ifndef ALLOMON_TOOLS_MLPROF_TABLE_H_
 #define ALLOMON_TOOLS_MLPROF_TABLE_H_
 
+#include <cstddef>
 #include <string>
 #include <vector>
 
 #include "tools/mlprof/profile_view.h"
-#include "tools/mlprof/selection.h"
 
 namespace allomon::mlprof {
+
+// ---- The order of rows.
+
+// Returns the order in which mlprof lists rows with these percentages, as indices into `percents`.
+// It is descending, and equal ones are in the order in which mlprof's sort happens to leave them.
+//
+// The sort is Bentley's quicksort (Programming Pearls).  First it moves a smallest element to the
+// end.  Its pivots come from a generator that starts the same in every run, and an insertion sort
+// finishes it.  It is not stable, so only the same sort gives the same result.  O(n log n)
+// expected.
+std::vector<size_t> RowOrder(const std::vector<double>& percents);
 
 // Formats lines of cells joined by single spaces.  Columns are as wide as their widest cell, in
 // bytes.  Heads are centred, over a line of dashes.  The first column is left-justified, the others

@@ -9,6 +9,17 @@
 #include <utility>
 #include <vector>
 
+namespace allomon {
+
+// The result of a command of `allomon`, for its process to print and to exit with.
+struct CommandResult {
+  int status = 0;   // the exit status of the process
+  std::string out;  // for standard output
+  std::string err;  // for standard error, in whole lines
+};
+
+}  // namespace allomon
+
 namespace allomon::options {
 
 // A word and its meaning, which may be empty.

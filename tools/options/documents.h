@@ -6,7 +6,6 @@
 #include <string>
 
 #include "tools/options/command_line.h"
-#include "tools/options/command_result.h"
 #include "tools/options/command_text.h"
 
 namespace allomon::options {

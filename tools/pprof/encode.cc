@@ -1,16 +1,53 @@
 #include <cmath>
+#include <cstdint>
+#include <deque>
+#include <string>
+#include <string_view>
+#include <unordered_map>
 #include <utility>
+#include <vector>
 
 #include "tools/pprof/fields.h"
 #include "tools/pprof/own_lines.h"
 #include "tools/pprof/pprof.h"
 #include "tools/pprof/sample_types.h"
 #include "tools/pprof/samples.h"
-#include "tools/pprof/string_table.h"
 #include "tools/pprof/wire.h"
 
 namespace allomon::pprof {
 namespace {
+
+// The strings of a profile that is being written, each once, in the order of first use.  The first
+// is "".
+class StringTable {
+ public:
+  StringTable() { Add(""); }
+
+  // Returns the index of `text`, which must outlive the table.
+  uint64_t Add(std::string_view text);
+  // The same for a text that does not outlive the table.
+  uint64_t AddCopy(std::string text);
+
+  const std::vector<std::string_view>& strings() const { return strings_; }
+
+ private:
+  std::unordered_map<std::string_view, uint64_t> numbers_;
+  std::vector<std::string_view> strings_;
+  std::deque<std::string> copies_;
+};
+
+uint64_t StringTable::Add(std::string_view text) {
+  const auto [found, is_new] = numbers_.try_emplace(text, strings_.size());
+  if (is_new) strings_.push_back(text);
+  return found->second;
+}
+
+uint64_t StringTable::AddCopy(std::string text) {
+  const auto found = numbers_.find(text);
+  if (found != numbers_.end()) return found->second;
+  copies_.push_back(std::move(text));
+  return Add(copies_.back());
+}
 
 using heap::Amount;
 using heap::Function;

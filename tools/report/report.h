@@ -7,7 +7,6 @@
 #include <vector>
 
 #include "absl/status/status.h"
-#include "tools/options/command_result.h"
 #include "tools/options/command_text.h"
 #include "tools/text/terminal.h"
 

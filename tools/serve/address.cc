@@ -11,7 +11,7 @@
 #include <memory>
 
 #include "tools/options/values.h"
-#include "tools/serve/header_text.h"
+#include "tools/serve/frame.h"
 
 namespace allomon::serve {
 namespace {

@@ -4,7 +4,6 @@
 #include <optional>
 
 #include "tools/options/values.h"
-#include "tools/serve/header_text.h"
 
 namespace allomon::serve {
 namespace {

@@ -11,7 +11,6 @@
 #include "tools/heap/born.h"
 #include "tools/heap/heap_profile.h"
 #include "tools/heap/labels.h"
-#include "tools/heap/outlived.h"
 #include "tools/serve/http.h"
 #include "tools/serve/source.h"
 #include "tracker/formats/recording.h"

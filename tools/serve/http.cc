@@ -11,7 +11,7 @@
 #include <algorithm>
 #include <cstring>
 
-#include "tools/serve/header_text.h"
+#include "tools/serve/frame.h"
 
 namespace allomon::serve {
 namespace {

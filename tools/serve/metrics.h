@@ -5,13 +5,33 @@
 #include <cstdint>
 #include <map>
 #include <string>
+#include <string_view>
 #include <tuple>
+#include <utility>
 #include <vector>
 
-#include "tools/serve/prometheus_text.h"
 #include "tracker/formats/recording.h"
 
 namespace allomon::serve {
+
+// ---- Writes Prometheus' text format, version 0.0.4.
+
+inline constexpr char kPrometheusType[] = "text/plain; version=0.0.4; charset=utf-8";
+
+// Makes a text fit for a label's value: UTF-8 without zeros.  U+FFFD replaces other bytes, so two
+// texts may become equal.
+std::string LabelText(std::string_view text);
+
+// Returns a LabelText() in quotes, with backslashes, quotes and line feeds escaped.
+std::string QuotedLabel(std::string_view text);
+
+// Returns "{pid="1",program="x"}"; empty for no labels.  The caller makes sure that names are
+// valid.
+using PrometheusLabels = std::vector<std::pair<std::string, std::string>>;
+std::string LabelSet(const PrometheusLabels& labels);
+
+// Returns a text that reads back as the same number.
+std::string PrometheusNumber(double value);
 
 // The sums of a process, or of its part with one value of a label.
 struct Figures {

@@ -1,16 +1,95 @@
 // The pages about processes: metrics, the command line, names of addresses.
+#include <time.h>
+
+#include <charconv>
+#include <cstdint>
+#include <cstdio>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
+#include "tools/control/processes.h"
+#include "tools/heap/heap_profile.h"
 #include "tools/serve/metrics.h"
 #include "tools/serve/pages.h"
-#include "tools/serve/running.h"
-#include "tools/serve/symbols.h"
+#include "tools/text/plain_text.h"
+#include "tracker/formats/recording.h"
 
 namespace allomon::serve {
+namespace {
+
+bool ParseAddress(std::string_view text, uint64_t* address) {
+  constexpr int kHexadecimal = 16;
+  if (text.substr(0, 2) != "0x") return false;
+  text.remove_prefix(2);
+  const char* const end = text.data() + text.size();
+  const auto [rest, error] = std::from_chars(text.data(), end, *address, kHexadecimal);
+  return error == std::errc() && rest == end;
+}
+
+using Names = std::unordered_map<uint64_t, std::string>;
+
+Names NamesOf(const heap::HeapProfile& profile) {
+  Names names;
+  for (const heap::Location& location : profile.locations) {
+    if (location.address == 0 || location.lines.empty()) continue;
+    const uint32_t function = location.lines.back().function;  // skips functions inlined there
+    if (function < profile.functions.size()) {
+      names[location.address] = profile.functions[function].name;
+    }
+  }
+  return names;
+}
+
+// Parses "0x12+0x34".  Leaves out parts that are no addresses.
+std::vector<uint64_t> AddressesOf(std::string_view text) {
+  std::vector<uint64_t> addresses;
+  while (!text.empty()) {
+    const size_t length = std::min(text.find('+'), text.size());
+    uint64_t address = 0;
+    if (ParseAddress(text.substr(0, length), &address)) addresses.push_back(address);
+    text.remove_prefix(std::min(length + 1, text.size()));
+  }
+  return addresses;
+}
+
+// Returns "num_symbols: 1", and a line for each address for which the profile has a name.
+std::string SymbolText(const heap::HeapProfile& profile, const std::vector<uint64_t>& addresses) {
+  const Names names = NamesOf(profile);
+  std::string text = "num_symbols: 1\n";
+  for (const uint64_t address : addresses) {
+    const auto found = names.find(address);
+    if (found == names.end()) continue;
+    char number[32];
+    snprintf(number, sizeof number, "0x%llx ", static_cast<unsigned long long>(address));
+    text += number + Printable(found->second, Charset::kUtf8) + "\n";
+  }
+  return text;
+}
+
+uint64_t Now(clockid_t clock) {
+  constexpr uint64_t kNanosPerSecond = 1'000'000'000;
+  timespec now = {};
+  clock_gettime(clock, &now);
+  return static_cast<uint64_t>(now.tv_sec) * kNanosPerSecond + static_cast<uint64_t>(now.tv_nsec);
+}
+
+// True if the process of a recording still runs.  Outside a container, the process's id there may
+// belong to another process, which is recognized if it is younger.
+bool IsRunning(const recording::Process& process) {
+  const auto facts = control::FactsOf(process.record.pid);
+  if (process.record.ended || !facts) return false;
+  // A process's start is known to a tick, and its clock also runs while the machine sleeps.
+  constexpr uint64_t kTickNanos = 10'000'000;
+  const uint64_t monotonic = Now(CLOCK_MONOTONIC);
+  const uint64_t slept = Now(CLOCK_BOOTTIME) - monotonic;
+  return facts->started_at_nanos <= process.record.start_monotonic_nanos + slept + kTickNanos;
+}
+
+}  // namespace
 
 absl::StatusOr<Reply> Pages::MetricsText(const Files& files, const Request&) const {
   Metrics metrics;

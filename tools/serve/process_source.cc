@@ -5,7 +5,6 @@
 #include <utility>
 
 #include "tools/control/processes.h"
-#include "tools/control/recording_of.h"
 #include "tracker/names/base_name.h"
 
 namespace allomon::serve {

@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "tools/control/own_recording.h"
+#include "tools/control/conversation.h"
 #include "tools/serve/source.h"
 
 namespace allomon::serve {

@@ -2,10 +2,12 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <utility>
 
 #include "tools/load/read_bytes.h"
 #include "tools/options/values.h"
-#include "tools/serve/header_text.h"
+#include "tools/serve/address.h"
+#include "tools/serve/frame.h"
 
 namespace allomon::serve {
 namespace {
@@ -37,6 +39,12 @@ bool IsPrintable(const std::string& token) {
   return std::all_of(token.begin(), token.end(), [](char c) { return c > ' ' && c <= '~'; });
 }
 
+Reply NoToken() {
+  Reply reply = TextReply(401, "send the server's token: Authorization: Bearer TOKEN");
+  reply.headers.emplace_back("WWW-Authenticate", "Bearer");
+  return reply;
+}
+
 }  // namespace
 
 absl::StatusOr<std::string> TokenOf(const Options& options) {
@@ -59,6 +67,18 @@ bool IsAuthorized(std::string_view header, std::string_view token) {
     difference = static_cast<unsigned char>(difference | (given[i] ^ token[i]));
   }
   return difference == 0;
+}
+
+Answer Kept(const std::string& token, Answer answer) {
+  return [token, answer = std::move(answer)](const Request& request) {
+    if (!token.empty()) {
+      return IsAuthorized(request.authorization, token) ? answer(request) : NoToken();
+    }
+    if (IsLocalHost(request.host)) return answer(request);
+    return TextReply(403,
+                     "the Host header is a name: ask for localhost or a number, or give the "
+                     "server a token");
+  };
 }
 
 }  // namespace allomon::serve

@@ -6,7 +6,8 @@
 #include <string_view>
 
 #include "absl/status/statusor.h"
-#include "tools/serve/options.h"
+#include "tools/serve/http.h"
+#include "tools/serve/serve.h"
 
 namespace allomon::serve {
 
@@ -19,6 +20,13 @@ absl::StatusOr<std::string> TokenOf(const Options& options);
 // True if an Authorization header is "Bearer" and the token.  The time does not depend on how many
 // characters of the token are right.
 bool IsAuthorized(std::string_view header, std::string_view token);
+
+// ---- Decides which clients get answers.
+
+// Returns an answer that calls `answer` for clients that send the token.  Without a token (empty),
+// it calls it for clients whose Host header is a number or localhost: another name may come from a
+// foreign page in a browser of this machine.
+Answer Kept(const std::string& token, Answer answer);
 
 }  // namespace allomon::serve
 

@@ -8,11 +8,18 @@
 #include <algorithm>
 #include <cinttypes>
 #include <cstdio>
+#include <cstdlib>
+#include <memory>
 #include <utility>
 
-#include "tools/symbols/demangle.h"
 #include "tracker/dwarf/inlined_frames.h"
 #include "tracker/names/base_name.h"
+#include "tracker/names/readable_name.h"
+
+// libiberty's header would declare basename() as C does, which contradicts the C++ declaration of
+// the C library.
+#define HAVE_DECL_BASENAME 1
+#include <libiberty/demangle.h>
 
 namespace allomon {
 namespace {
@@ -226,5 +233,16 @@ std::vector<CodeSymbol> CodeFile::SymbolsThat(bool (*fits)(const GElf_Sym&)) con
   }
   return symbols;
 }
+
+std::string DemangledForeign(const std::string& name) {
+  const bool is_rust = name.rfind("_R", 0) == 0;
+  const bool is_d = name.rfind("_D", 0) == 0;
+  if (!is_rust && !is_d) return name;
+  const std::unique_ptr<char, void (*)(void*)> readable(
+      is_rust ? rust_demangle(name.c_str(), 0) : dlang_demangle(name.c_str(), 0), std::free);
+  return readable == nullptr ? name : readable.get();
+}
+
+std::string Demangled(const std::string& symbol) { return DemangledForeign(ReadableName(symbol)); }
 
 }  // namespace allomon

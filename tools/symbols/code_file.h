@@ -131,6 +131,15 @@ class CodeFile {
   mutable std::unique_ptr<CodeUnits> units_;  // from the first question on
 };
 
+// ---- Names of symbols.
+
+// Demangles Rust's v0 names and D's names, by GNU libiberty.  Returns other names unchanged.
+std::string DemangledForeign(const std::string& name);
+
+// Returns the form of a symbol for people: ReadableName (tracker/names/readable_name.h), and the
+// above.
+std::string Demangled(const std::string& symbol);
+
 }  // namespace allomon
 
 #endif  // ALLOMON_TOOLS_SYMBOLS_CODE_FILE_H_

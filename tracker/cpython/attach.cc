@@ -1,15 +1,17 @@
 #include "tracker/cpython/attach.h"
 
+#include <link.h>
 #include <pthread.h>
 
 #include <atomic>
+#include <cstddef>
+#include <cstdint>
 
 #include "tracker/callstack/interpreters.h"
 #include "tracker/callstack/readable_memory.h"
 #include "tracker/cpython/code_names.h"
 #include "tracker/cpython/frames.h"
 #include "tracker/cpython/layout.h"
-#include "tracker/cpython/thread_storage.h"
 
 // Symbols that an interpreter exports, also when it is stripped; null if there is no interpreter.
 // They are not arrays, because the compiler would assume that an array's address is not null.
@@ -29,6 +31,97 @@ void* PyThreadState_GetUnchecked() __attribute__((weak));   // from 3.13 on
 
 namespace allomon::cpython {
 namespace {
+
+// ---- Whether a thread has the thread-local storage of a library that was loaded late.
+//
+// Such storage is allocated when a thread first reads it, by malloc, in __tls_get_addr.  A tick's
+// handler may not go there: it may have interrupted malloc.  But a thread that never read the
+// storage never wrote it either, so a handler need not ask.
+//
+// Where glibc notes the storage of a thread is part of the ABI of x86-64 (the TLS ABI's dtv), but
+// for its generation and length; what is read here is compared with the dynamic linker's answers.
+
+struct ThreadStorage {
+  size_t module;      // the dynamic linker's number of the library; 0: each thread has the storage
+  size_t generation;  // the threads that know of the library have come as far as this
+};
+
+// An entry of glibc's table of a thread's storage, by module.  Entry 0 has the generation that the
+// table is of, the one before it the number of the last entry.
+struct Entry {
+  uintptr_t value;  // a count, or the storage's address
+  void* to_free;    // null for storage that lies beside the thread's stack
+};
+
+constexpr uintptr_t kUnallocated = ~uintptr_t{0};
+
+const Entry* OwnTable() {
+#if defined(__x86_64__)
+  const Entry* table;
+  asm volatile("movq %%fs:8, %0" : "=r"(table));
+  return table;
+#else
+  return nullptr;
+#endif
+}
+
+const Entry* FindEntry(const Entry* table, size_t module) {
+  if (module > table[-1].value || table[module].value == kUnallocated) return nullptr;
+  return &table[module];
+}
+
+struct Search {
+  uintptr_t symbol;
+  const Entry* table;
+  size_t module;
+  int equal;
+  int different;
+};
+
+bool Contains(const dl_phdr_info& info, uintptr_t address) {
+  for (int i = 0; i < info.dlpi_phnum; ++i) {
+    const ElfW(Phdr)& header = info.dlpi_phdr[i];
+    if (header.p_type != PT_LOAD) continue;
+    if (address - (info.dlpi_addr + header.p_vaddr) < header.p_memsz) return true;
+  }
+  return false;
+}
+
+int Look(dl_phdr_info* info, size_t, void* data) {
+  Search& search = *static_cast<Search*>(data);
+  if (Contains(*info, search.symbol)) search.module = info->dlpi_tls_modid;
+  if (info->dlpi_tls_modid == 0 || info->dlpi_tls_data == nullptr) return 0;
+  const Entry* const entry = FindEntry(search.table, info->dlpi_tls_modid);
+  const auto theirs = reinterpret_cast<uintptr_t>(info->dlpi_tls_data);
+  ++(entry != nullptr && entry->value == theirs ? search.equal : search.different);
+  return 0;
+}
+
+// Called once, by a thread that may allocate.  `symbol` lies in the library, and `read` reads its
+// thread-local variables.  False if the C library is not known to be laid out as here.
+bool FindThreadStorage(const void* symbol, void* (*read)(), ThreadStorage* storage) {
+  read();
+  Search search = {reinterpret_cast<uintptr_t>(symbol), OwnTable(), 0, 0, 0};
+  if (search.table == nullptr) return false;
+  dl_iterate_phdr(Look, &search);
+  if (search.equal == 0 || search.different != 0) return false;
+  *storage = {0, search.table[0].value};
+  if (search.module == 0) return true;
+  // The storage was read just now: without an entry it is at a fixed distance from the thread's
+  // pointer.
+  const Entry* const entry = FindEntry(search.table, search.module);
+  if (entry != nullptr && entry->to_free != nullptr) storage->module = search.module;
+  return true;
+}
+
+// Whether the calling thread has the library's variables, so that reading them allocates none.  The
+// dynamic linker may free other libraries' all the same (README.md, "Weak").  Callable anywhere.
+bool HasThreadStorage(const ThreadStorage& storage) {
+  if (storage.module == 0) return true;
+  const Entry* const table = OwnTable();
+  // An entry of an earlier generation may be that of a library which had the number before.
+  return table[0].value >= storage.generation && FindEntry(table, storage.module) != nullptr;
+}
 
 using ThreadState = void* (*)();
 

@@ -2,10 +2,8 @@
 
 #include "tracker/callstack/readable_memory.h"
 #include "tracker/lua/describe.h"
-#include "tracker/lua/function_identity.h"
 #include "tracker/lua/native_stack.h"
 #include "tracker/lua/object_reader.h"
-#include "tracker/lua/saved_register.h"
 
 namespace allomon::lua {
 namespace {

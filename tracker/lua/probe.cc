@@ -15,7 +15,6 @@
 #include "tracker/lua/frames.h"
 #include "tracker/lua/native_stack.h"
 #include "tracker/lua/object_reader.h"
-#include "tracker/lua/saved_register.h"
 
 namespace allomon::lua {
 namespace {

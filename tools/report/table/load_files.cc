@@ -8,7 +8,6 @@
 
 #include "tools/load/import.h"
 #include "tools/load/load.h"
-#include "tools/load/load_sum.h"
 
 namespace allomon::views {
 namespace {

@@ -11,8 +11,7 @@
 #include "absl/status/statusor.h"
 #include "tools/heap/born.h"
 #include "tools/heap/heap_profile.h"
-#include "tools/heap/outlived.h"
-#include "tools/heap/selection.h"
+#include "tools/heap/stacks.h"
 #include "tools/options/command_line.h"
 
 namespace allomon::views {

@@ -1,5 +1,6 @@
 #include "tracker/profile/write/attribution.h"
 
+#include <algorithm>
 #include <cmath>
 #include <cstdio>
 #include <map>
@@ -7,15 +8,81 @@
 #include <string>
 #include <utility>
 
+#include "tracker/base/check.h"
 #include "tracker/formats/count_units.h"
-#include "tracker/profile/write/function_name.h"
+#include "tracker/formats/source_table.h"
 #include "tracker/profile/write/native_functions.h"
-#include "tracker/profile/write/rounding.h"
 #include "tracker/profile/write/symbol_sums.h"
 #include "tracker/symbols/elf_file.h"
 
 namespace allomon {
 namespace {
+
+using Counts = std::vector<MlmonCount>;
+
+MlmonInt Rounded(MlmonInt amount, MlmonInt divisor) { return (amount + divisor / 2) / divisor; }
+
+// Rounds each row to a whole number so that the rows add up to the rounded sum: the part that one
+// row loses by rounding is carried to the next row.
+void RoundCurrent(MlmonInt divisor, Counts* counts) {
+  MlmonInt sum = 0;
+  MlmonInt written = 0;
+  for (MlmonCount& count : *counts) {
+    sum += count.current;
+    count.current = Rounded(sum, divisor) - written;
+    written += count.current;
+  }
+}
+
+RoundedTotals TotalsOf(const Counts& counts) {
+  RoundedTotals totals;
+  for (const MlmonCount& count : counts) totals.total += count.current;
+  totals.total_gc = counts[kGcSource].current;
+  totals.total -= totals.total_gc;
+  return totals;
+}
+
+MlmonInt Clamp(MlmonInt value, MlmonInt low, MlmonInt high) {
+  return std::min(std::max(value, low), high);
+}
+
+void CheckWritten(MlmonInt total, const Counts& counts) {
+  for (size_t source = 0; internal::kDebugChecks && source < counts.size(); ++source) {
+    if (source == kGcSource) continue;
+    const MlmonCount& count = counts[source];
+    ALLOMON_DCHECK("inv.written.order", count.current <= count.stack && count.stack <= total);
+  }
+}
+
+// Maps the stack count, before rounding, of each function that called nothing to the current count
+// that RoundCurrent() gave it.  The carry makes it differ from a count that is rounded alone.
+std::map<MlmonInt, MlmonInt> RoundedLeaves(const Counts& before, const Counts& counts) {
+  std::map<MlmonInt, MlmonInt> rounded;
+  for (size_t i = 0; i < counts.size(); ++i) {
+    if (before[i].current == before[i].stack) rounded.emplace(before[i].stack, counts[i].current);
+  }
+  return rounded;
+}
+
+// Rounds the stack columns so that inv.written.order holds.  It holds before rounding, except for
+// counts that threads changed while they were read.
+void RoundStack(MlmonInt divisor, const RoundedTotals& totals, const Counts& before,
+                Counts* counts) {
+  const std::map<MlmonInt, MlmonInt> leaves = RoundedLeaves(before, *counts);
+  for (size_t i = 0; i < counts->size(); ++i) {
+    MlmonCount& count = (*counts)[i];
+    const bool is_leaf = before[i].current == before[i].stack;
+    const auto leaf = leaves.find(before[i].stack);
+    const MlmonInt rounded =
+        leaf != leaves.end() ? leaf->second : Rounded(before[i].stack, divisor);
+    count.stack = is_leaf ? count.current : Clamp(rounded, count.current, totals.total);
+    count.stack_gc = Clamp(Rounded(count.stack_gc, divisor), 0, totals.total_gc);
+  }
+  CheckWritten(totals.total, *counts);
+  // The collector's time is its own, as in MLton.
+  (*counts)[kGcSource].stack = 0;
+  (*counts)[kGcSource].stack_gc = totals.total_gc;
+}
 
 using Counts = std::vector<MlmonCount>;
 using Charge = ProfileSnapshot::Charge;
@@ -177,7 +244,63 @@ std::string TimeSummary(const Mlmon& mlmon, uint32_t hz) {
   return text;
 }
 
+constexpr size_t kNone = std::string_view::npos;
+
+// Cuts " [with T = int]" (g++) or " [T = int]" (clang++) off the signature, and returns it as " [T
+// = int]".
+std::string CutTemplateArguments(std::string_view* signature) {
+  const size_t bracket = signature->rfind(" [");
+  if (bracket == kNone || signature->back() != ']') return "";
+  std::string arguments(signature->substr(bracket + 2));
+  *signature = signature->substr(0, bracket);
+  if (arguments.rfind("with ", 0) == 0) arguments.erase(0, 5);
+  return " [" + arguments;
+}
+
+// Returns the index of the '(' that belongs to the last ')' of the text.
+size_t OpeningParenthesis(std::string_view text) {
+  int depth = 0;
+  for (size_t i = text.rfind(')'); i != kNone && i < text.size(); --i) {
+    if (text[i] == ')') ++depth;
+    if (text[i] == '(' && --depth == 0) return i;
+  }
+  return kNone;
+}
+
+// Returns the index at which the qualified name starts: after the last space that is not inside
+// brackets.
+size_t NameStart(std::string_view head) {
+  int depth = 0;
+  for (size_t i = head.size(); i-- > 0;) {
+    const char c = head[i];
+    if (c == '>' || c == ')' || c == '}') ++depth;
+    if (c == '<' || c == '(' || c == '{') --depth;
+    if (c == ' ' && depth == 0) return i + 1;
+  }
+  return 0;
+}
+
+// Anonymous namespaces are removed.  Functions with equal names are told apart by their positions.
+std::string WithoutAnonymous(std::string name) {
+  for (const std::string_view qualifier : {"{anonymous}::", "(anonymous namespace)::"}) {
+    for (size_t at; (at = name.find(qualifier)) != std::string::npos;) {
+      name.erase(at, qualifier.size());
+    }
+  }
+  return name;
+}
+
+std::string NameWithin(std::string_view signature);
+
 }  // namespace
+
+RoundedTotals RoundCounts(MlmonInt divisor, bool has_stack, std::vector<MlmonCount>* counts) {
+  const Counts before = *counts;
+  RoundCurrent(divisor, counts);
+  const RoundedTotals totals = TotalsOf(*counts);
+  if (has_stack) RoundStack(divisor, totals, before, counts);
+  return totals;
+}
 
 SourceTable SourceTableOf(const ProgramFunctions& functions, std::string* missing_names) {
   SourceTable table = FixedSourceTable();
@@ -220,5 +343,32 @@ std::string Summarize(const ProfileSnapshot& snapshot, const NamedProfile& profi
   return WithCommas(static_cast<double>(profile.mlmon.total)) +
          (profile.mlmon.total == 1 ? " call" : " calls");
 }
+
+std::string FunctionNameOf(std::string_view signature) {
+  return WithoutAnonymous(NameWithin(signature));
+}
+
+namespace {
+
+std::string NameWithin(std::string_view signature) {
+  const std::string_view whole = signature;
+  const std::string arguments = CutTemplateArguments(&signature);
+  // The names of operators contain characters that the parser searches for; lambdas have no name to
+  // cut out.
+  if (signature.find("operator") != kNone || (!signature.empty() && signature.back() == '>')) {
+    return std::string(whole);
+  }
+  const size_t open = OpeningParenthesis(signature);
+  if (open == kNone || open == 0) return std::string(whole);
+  std::string_view name = signature.substr(0, open);
+  name = name.substr(NameStart(name));
+  // The '*' or '&' of a function that returns a pointer or reference stands directly before the
+  // name.
+  while (!name.empty() && (name[0] == '*' || name[0] == '&')) name = name.substr(1);
+  if (name.empty()) return std::string(whole);
+  return std::string(name) + arguments;
+}
+
+}  // namespace
 
 }  // namespace allomon
