@@ -39,6 +39,19 @@ CHECKED_BY_MACHINE = re.compile(
     r"|ALLOMON_(?:GUARDED_BY|PT_GUARDED_BY|REQUIRES|EXCLUDES|ACQUIRE\w*|RELEASE\w*))\s*\("
     r"|\bdef test_|\bself\.assert\w+\("
 )
+# Checks that a build with assertions executes, for each thousand lines of code in these folders.  A
+# line counts that is more than a comment.
+EXECUTED = re.compile(r"\b(?:ALLOMON_DCHECK(?:_(?:EQ|NE|LT|LE|OPERANDS))?|ALLOMON_GC_CHECK)\(")
+CHECKED_FOLDERS = (
+    "tracker/",
+    "allocator/",
+    "runtime/",
+    "tools/heap/",
+    "tools/load/",
+    "tools/report/",
+)
+LEAST_CHECKS_PER_THOUSAND_LINES = 6.5
+
 EXAMPLES = re.compile(r"inv\.example(?:\..*)?|inv\.room\.word")
 
 
@@ -99,6 +112,20 @@ def problems(root):
             continue
         if name not in stated:
             yield f"{place}: no README.md states {name}"
+
+
+def executed_checks(root):
+    """(checks, lines of code) of the folders."""
+    checks, lines = 0, 0
+    for source in source_text.sources(root):
+        if not source.path.startswith(CHECKED_FOLDERS) or not source.path.endswith(
+            source_text.C_EXTENSIONS
+        ):
+            continue
+        code = [line for line in source.code.splitlines() if line.strip()]
+        lines += len(code)
+        checks += sum(len(EXECUTED.findall(line)) for line in code if "#define" not in line)
+    return checks, lines
 
 
 class FakeTree(unittest.TestCase):
@@ -172,6 +199,14 @@ class FakeTree(unittest.TestCase):
         self.does_not_cite("a.h", "// Checks inv.a.b.\nint a = b;\n")
         self.does_not_cite("a_test.cc", "// inv.a.b\nTEST(A, IsB) {}\n")
 
+    def test_executed_checks(self):
+        with tempfile.TemporaryDirectory() as root:
+            code = 'int F() {\n  // ALLOMON_DCHECK("inv.example.a", false);\n\n'
+            code += '  ALLOMON_DCHECK_EQ("inv.example.a", a, b);\n}\n'
+            files = {"tools/heap/a.cc": code, "tools/gate/b.cc": code, "tools/heap/README.md": code}
+            source_text.write_tree(root, files)
+            self.assertEqual(executed_checks(root), (1, 3))
+
     def test_several_in_a_comment(self):
         self.check(
             {
@@ -186,6 +221,13 @@ class SourceTree(unittest.TestCase):
         found = list(problems(source_text.workspace()))
         if found:
             self.fail(f"{len(found)} problems\n" + "\n".join(found))
+
+    def test_checks_are_many(self):
+        checks, lines = executed_checks(source_text.workspace())
+        rate = 1000 * checks / lines
+        print(f"{checks} executed checks in {lines} lines of code, {rate:.2f} in a thousand")
+        self.assertGreater(lines, 50000)
+        self.assertGreaterEqual(rate, LEAST_CHECKS_PER_THOUSAND_LINES)
 
 
 if __name__ == "__main__":

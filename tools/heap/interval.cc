@@ -43,6 +43,7 @@ Interval ScoreInterval(double value, double variance, double slope) {
   // The product of both roots is known.  Their difference would be all rounding where a hostile
   // file has a slope beyond 1e16 times the value.
   const double down = up > 0 ? kSigmas * kSigmas * some / up : 0;
+  ALLOMON_DCHECK("inv.heap.variance", up >= 0 && down >= 0);
   const Interval interval = {std::max(value - down, 0.0), value + up};
   ALLOMON_DCHECK("inv.heap.interval", Holds(interval, value));
   return interval;
@@ -61,6 +62,7 @@ Interval SumInterval(double value, double variance, double third, double most) {
 
 // Returns the largest weight, in bytes, of a sample of this size or a smaller one.
 double MostBytes(double size_bytes, double p, double rate) {
+  ALLOMON_DCHECK("inv.heap.probability", 0 < p && p <= 1);
   const double interval_bytes = kWordBytes / rate;
   return size_bytes > 0 ? std::min(size_bytes / p, interval_bytes) : interval_bytes;
 }
@@ -103,6 +105,7 @@ Estimate EstimateOf(const Amount& unbounded, const Sample& sample, const Samplin
     estimate.most_bytes = MostBytes(size_bytes, p, sampling.rate);
   }
   if (amount.blocks <= 0 || amount.bytes < 0) return estimate;
+  ALLOMON_DCHECK("inv.heap.probability", 0 < p && p <= 1);
   const double slope = (1 - p) / p;  // growth of the variance per block
   estimate.sampled = amount.blocks * p;
   estimate.blocks_variance = amount.blocks * slope;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "tracker/base/check.h"
 #include "tracker/formats/scan.h"
 
 namespace allomon {
@@ -20,6 +21,7 @@ void AppendHex(uint64_t value, std::string* out) {
   char text[16];
   size_t at = sizeof(text);
   do {
+    ALLOMON_DCHECK_LT("inv.formats.room", size_t{0}, at);
     text[--at] = kDigits[value % 16];
     value /= 16;
   } while (value != 0);
@@ -79,6 +81,7 @@ void AppendSite(const CallSite& site, std::string* out) {
     out->push_back(':');
     AppendHex(frame.start, out);
     out->push_back('+');
+    ALLOMON_DCHECK_LE("inv.formats.range", frame.start, frame.address);
     AppendHex(frame.address - frame.start, out);
   }
   out->push_back('\n');
@@ -129,6 +132,7 @@ class Parser {
       return false;
     }
     sites_.callers.resize(names_);
+    ALLOMON_DCHECK_LT("inv.formats.number", name, sites_.callers.size());
     sites_.callers[name] = callers;
     return true;
   }
@@ -178,6 +182,7 @@ std::string FormatCallSites(const CallSites& sites) {
     AppendNumbers("callers", i, sites.callers[i], &out);
     out.push_back('\n');
   }
+  ALLOMON_DCHECK("inv.formats.line", out.back() == '\n');
   for (const CallSite& site : sites.sites) AppendSite(site, &out);
   return out;
 }

@@ -3,6 +3,7 @@
 #include <initializer_list>
 #include <utility>
 
+#include "tracker/base/check.h"
 #include "tracker/formats/line_parser.h"
 #include "tracker/formats/scan.h"
 
@@ -106,6 +107,7 @@ class MlmonParser : private internal::LineParser {
   bool ParseCounts(std::vector<MlmonCount>* counts) {
     uint32_t length = 0;
     if (!ParseLength("counts", &length)) return false;
+    ALLOMON_DCHECK("inv.formats.lengths", counts->empty());
     for (uint32_t i = 0; i < length; ++i) {
       if (!NextLine() || !ParseCount(&counts->emplace_back())) return false;
     }
@@ -137,6 +139,7 @@ bool Add(MlmonInt term, MlmonInt* sum) { return !__builtin_add_overflow(*sum, te
 
 // The vectors have the same length.
 bool AddCounts(const std::vector<MlmonCount>& terms, std::vector<MlmonCount>* sums) {
+  ALLOMON_DCHECK_EQ("inv.formats.lengths", terms.size(), sums->size());
   for (size_t i = 0; i < terms.size(); ++i) {
     MlmonCount& sum = (*sums)[i];
     if (!Add(terms[i].current, &sum.current) || !Add(terms[i].stack, &sum.stack) ||
@@ -191,6 +194,8 @@ bool MergeMlmon(const Mlmon& other, Mlmon* sum, std::string* error) {
     *error = "Overflow: a sum of counts has more than 127 bits";
     return false;
   }
+  ALLOMON_DCHECK_EQ("inv.formats.lengths", merged.splits.size(), other.splits.size());
+  ALLOMON_DCHECK_EQ("inv.formats.lengths", merged.masters.size(), other.masters.size());
   *sum = std::move(merged);
   return true;
 }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "tracker/base/check.h"
 #include "tracker/formats/mon_layout.h"
 
 namespace allomon {
@@ -53,9 +54,11 @@ bool CheckHeader(const Header& header, std::string* error) {
 }
 
 MonRange RangeOf(const Header& header) {
+  ALLOMON_DCHECK_LE("inv.formats.bounds", header.id_bytes, sizeof(header.id));
   MonRange range;
   range.low = AddressOf(header.lpc);
   range.high = AddressOf(header.hpc);
+  ALLOMON_DCHECK_LT("inv.formats.range", range.low, range.high);
   range.bias = header.bias;
   range.ticks = header.ticks;
   range.other_ticks = header.other_ticks;
@@ -83,6 +86,7 @@ Header HeaderOf(const MonRange& range) {
   header.other_ticks = range.other_ticks;
   header.id_bytes =
       static_cast<unsigned char>(std::min<size_t>(range.build_id.size() / 2, sizeof(header.id)));
+  ALLOMON_DCHECK_LE("inv.formats.bounds", 2 * size_t{header.id_bytes}, range.build_id.size());
   for (size_t i = 0; i < header.id_bytes; ++i) {
     header.id[i] = static_cast<unsigned char>(NibbleOf(range.build_id[2 * i]) << 4 |
                                               NibbleOf(range.build_id[2 * i + 1]));
@@ -97,6 +101,7 @@ void Append(const T& value, std::string* out) {
 
 template <typename T>
 T Take(std::string_view* bytes) {
+  ALLOMON_DCHECK_LE("inv.formats.bounds", sizeof(T), bytes->size());
   T value;
   memcpy(&value, bytes->data(), sizeof(value));
   bytes->remove_prefix(sizeof(value));
@@ -130,6 +135,8 @@ bool ParseRange(std::string_view* file, MonRange* range, std::string* error) {
       uint64_t{range->count_room} * sizeof(Count) + uint64_t{header.ncells} * sizeof(WORD);
   if (file->size() < wanted) return Fail("cut off: run the program again", error);
   if (!ParseCounts(file, range, error)) return false;
+  ALLOMON_DCHECK_LE("inv.formats.lengths", range->counts.size(), range->count_room);
+  ALLOMON_DCHECK_LE("inv.formats.bounds", header.ncells * sizeof(WORD), file->size());
   range->cells.resize(header.ncells);
   if (header.ncells > 0) {
     memcpy(range->cells.data(), file->data(), header.ncells * sizeof(WORD));
@@ -154,6 +161,7 @@ bool ParseMon(std::string_view file, std::vector<MonRange>* ranges, std::string*
 std::string FormatMon(const std::vector<MonRange>& ranges) {
   std::string file;
   for (const MonRange& range : ranges) {
+    ALLOMON_DCHECK_LE("inv.formats.lengths", range.counts.size(), range.count_room);
     Append(HeaderOf(range), &file);
     for (uint32_t i = 0; i < range.count_room; ++i) {
       const MonCount count = i < range.counts.size() ? range.counts[i] : MonCount{};

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "tracker/base/check.h"
 #include "tracker/formats/recording_layout_1.h"
 #include "tracker/formats/recording_process.h"
 #include "tracker/formats/recording_records.h"
@@ -62,6 +63,7 @@ class ProcessReader {
       const uint64_t here = std::min(count - text->size(), kSegmentRoom);
       const uint64_t at = PlaceOf(SegmentKind::kText, index);
       if (at == 0) return;
+      ALLOMON_DCHECK_LT("inv.formats.number", text->size(), count);
       const size_t before = text->size();
       text->resize(before + here);
       if (!bytes_.Read(at, text->data() + before, here)) is_cut_ = true;
@@ -102,6 +104,7 @@ class ProcessReader {
       records.resize(std::min(count, kRecordsPerSegment<Record>));
       const uint64_t at = PlaceOf(kind, index);
       if (at == 0) return;
+      ALLOMON_DCHECK_LE("inv.formats.number", records.size(), count);
       if (!bytes_.Read(at, records.data(), records.size() * sizeof(Record))) {
         is_cut_ = true;
         return;
@@ -294,6 +297,8 @@ class Reader {
       process.record.last_nanos = LastNanos(process);
       AddPointOfNow(&process);
     }
+    ALLOMON_DCHECK("inv.formats.lengths",
+                   !process.has_halves || part->peaks.size() == process.rows.size());
     NoteState(part->is_cut, &process);
     return true;
   }
@@ -366,6 +371,7 @@ bool ReadTotals(const RecordingBytes& bytes, std::vector<ProcessTotals>* totals,
 std::string_view Process::TextOf(const TextRef& ref) const {
   const std::string_view all = text;
   if (ref.offset > all.size() || ref.length_bytes > all.size() - ref.offset) return {};
+  ALLOMON_DCHECK_LE("inv.formats.bounds", uint64_t{ref.offset} + ref.length_bytes, all.size());
   return all.substr(ref.offset, ref.length_bytes);
 }
 

@@ -4,6 +4,7 @@
 #include <cstring>
 #include <limits>
 
+#include "tracker/base/check.h"
 #include "tracker/formats/recording_weights.h"
 
 namespace allomon::recording {
@@ -102,9 +103,11 @@ Process::Thread CommonThreadOf(const Stored& stored) {
 Sum PeakOf(const Process::Row& row, const PeakSource& source,
            const std::vector<SavedCount>& saved) {
   const double q = HalfProbability(row.probability);
+  ALLOMON_DCHECK("inv.formats.weight", 0 < q && q <= 1);
   Sum peak;
   for (const uint32_t number : source.saved) {
     if (number == PeakSource::kNoHalf || number == 0) continue;
+    ALLOMON_DCHECK("inv.formats.number", number == PeakSource::kAsNow || number <= saved.size());
     const SavedCount count = number == PeakSource::kAsNow ? SavedCount{} : saved[number - 1];
     const Sum then = number == PeakSource::kAsNow ? row.live : CountOf(count.blocks, count.bytes);
     peak.samples = std::max(peak.samples, then.samples);
@@ -159,6 +162,8 @@ Process::Row RowOf(const Row& stored, const Head& head) {
   row.allocated = CountOf(stored.blocks, stored.bytes);
   row.live =
       CountOf(Less(stored.blocks, stored.freed_blocks), Less(stored.bytes, stored.freed_bytes));
+  ALLOMON_DCHECK("inv.formats.part",
+                 row.live.blocks <= row.allocated.blocks && row.live.bytes <= row.allocated.bytes);
   if (row.size_class != 0 && row.size_class <= kMostSizeClass) {
     row.probability = RowProbability(row.size_class, row.source, (stored.flags & kGreatest) != 0,
                                      head.record.rate);
@@ -211,6 +216,8 @@ Process::Thread ThreadOf(const Thread& stored) {
   thread.allocated = {stored.samples, NumberOf(stored.blocks), NumberOf(stored.bytes)};
   thread.live = {Less(stored.samples, stored.freed_samples),
                  less(stored.blocks, stored.freed_blocks), less(stored.bytes, stored.freed_bytes)};
+  ALLOMON_DCHECK("inv.formats.part", thread.live.blocks <= thread.allocated.blocks &&
+                                         thread.live.bytes <= thread.allocated.bytes);
   return thread;
 }
 
@@ -223,10 +230,12 @@ Process::Thread ThreadOf(const layout_1::Thread& stored) {
 
 void Weigh(const std::vector<PeakSource>& peaks, const std::vector<SavedCount>& saved,
            Process* process) {
+  ALLOMON_DCHECK_EQ("inv.formats.lengths", peaks.size(), process->rows.size());
   Process::Record& record = process->record;
   for (size_t i = 0; i < process->rows.size(); ++i) {
     Process::Row& row = process->rows[i];
     if (row.size_class == 0) continue;
+    ALLOMON_DCHECK("inv.formats.weight", 0 < row.probability && row.probability <= 1);
     row.peak = PeakOf(row, peaks[i], saved);
     row.allocated = Scaled(row.allocated, 1 / row.probability);
     row.live = Scaled(row.live, 1 / row.probability);
@@ -236,6 +245,7 @@ void Weigh(const std::vector<PeakSource>& peaks, const std::vector<SavedCount>& 
   }
   for (Process::Event& event : process->events) {
     if (event.kind == 0) continue;
+    ALLOMON_DCHECK("inv.formats.number", 0 < event.row && event.row <= process->rows.size());
     event.sum = Scaled(event.sum, 1 / process->rows[event.row - 1].probability);
   }
 }

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "tracker/base/check.h"
 #include "tracker/formats/recording_records.h"
 
 namespace allomon::recording {
@@ -48,6 +49,7 @@ bool Repair(Node* node, uint32_t number) {
     node->parent = 0;
     node->cut = 1;
   }
+  ALLOMON_DCHECK_LT("inv.formats.repaired", node->parent, number);
   return !is_known || !is_below;
 }
 
@@ -66,6 +68,8 @@ bool Repair(const Process& process, Process::Row* row) {
     changed = true;
   }
   for (Sum* sum : {&row->allocated, &row->live, &row->peak}) changed |= Limit(sum);
+  ALLOMON_DCHECK_LE("inv.formats.repaired", row->node, process.nodes.size());
+  ALLOMON_DCHECK("inv.formats.repaired", row->live.bytes >= 0 && row->peak.bytes >= 0);
   return changed;
 }
 
@@ -84,6 +88,7 @@ bool Repair(const Process& process, Process::Event* event) {
   }
   const bool bytes = event->log2_bytes != kAgeUnknown && Limit(&event->log2_bytes);
   const bool nanos = Limit(&event->log2_nanos);
+  ALLOMON_DCHECK_LE("inv.formats.repaired", event->log2_nanos, kMostLog2);
   return Limit(&event->sum) || bytes || nanos;
 }
 
@@ -124,6 +129,7 @@ bool Repair(Process::Thread* thread) {
   changed |= Limit(&thread->estimated_words_variance, kMostVariance);
   changed |= Limit(&thread->first_nanos, kMostNanos);
   changed |= Limit(&thread->last_nanos, kMostNanos);
+  ALLOMON_DCHECK("inv.formats.repaired", thread->estimated_words_variance >= 0);
   thread->name[sizeof(thread->name) - 1] = '\0';
   return changed;
 }
@@ -141,6 +147,7 @@ bool Repair(Module* module) {
                         module->moved_by <= UINT64_MAX - module->end &&
                         module->build_id_bytes <= sizeof(module->build_id);
   if (!is_range) *module = {};
+  ALLOMON_DCHECK_LE("inv.formats.repaired", module->begin, module->end);
   return !is_range;
 }
 
@@ -195,6 +202,7 @@ void RepairPeaks(std::vector<PeakSource>* peaks, std::vector<SavedCount>* saved,
     const bool blocks = Limit(&count.blocks, kMostSamples);
     process->damaged += Limit(&count.bytes, kMostBytes) || blocks;
   }
+  ALLOMON_DCHECK_LE("inv.formats.lengths", peaks->size(), process->rows.size());
   for (PeakSource& source : *peaks) {
     for (uint32_t& number : source.saved) {
       if (number >= PeakSource::kNoHalf || number <= saved->size()) continue;

@@ -3,6 +3,8 @@
 #include <cstdio>
 #include <limits>
 
+#include "tracker/base/check.h"
+
 namespace allomon::internal {
 namespace {
 
@@ -93,6 +95,7 @@ ScanResult ScanHexWord(std::string_view text, uint32_t* value) {
     sum = sum * 16 + static_cast<uint64_t>(HexDigit(text[i]));
     if (sum > std::numeric_limits<uint32_t>::max()) return ScanResult::kTooBig;
   }
+  ALLOMON_DCHECK_LE("inv.formats.number", sum, std::numeric_limits<uint32_t>::max());
   *value = static_cast<uint32_t>(sum);
   return ScanResult::kOk;
 }
@@ -104,9 +107,11 @@ void AppendDecimal(__int128 value, std::string* out) {
   const bool negative = value < 0;
   do {
     int digit = static_cast<int>(value % 10);
+    ALLOMON_DCHECK_LT("inv.formats.room", digits, p);
     *--p = static_cast<char>('0' + (negative ? -digit : digit));
     value /= 10;
   } while (value != 0);
+  ALLOMON_DCHECK("inv.formats.room", !negative || digits < p);
   if (negative) *--p = '-';
   out->append(p, static_cast<size_t>(end - p));
 }

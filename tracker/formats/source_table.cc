@@ -4,6 +4,7 @@
 #include <iterator>
 #include <utility>
 
+#include "tracker/base/check.h"
 #include "tracker/formats/line_parser.h"
 #include "tracker/formats/scan.h"
 
@@ -172,6 +173,7 @@ SourceTable FixedSourceTable() {
     table.sources.push_back({i, kNoSuccessors});
   }
   table.sequences = {{kUnknownSource}, {kGcSource}, {}};
+  ALLOMON_DCHECK_EQ("inv.formats.lengths", table.names.size(), table.sources.size());
   return table;
 }
 
@@ -180,6 +182,7 @@ std::string SanitizedPosition(std::string_view position) {
   for (char& c : clean) {
     if (c == '\t' || c == '\n') c = ' ';
   }
+  ALLOMON_DCHECK("inv.formats.line", clean.find_first_of("\t\n") == std::string::npos);
   return clean;
 }
 
@@ -195,7 +198,10 @@ std::string FormatSources(const SourceTable& table) {
   AppendNumberLine(table.names.size(), &out);
   for (const SourceName& name : table.names) AppendName(name, &out);
   AppendNumberLine(table.sources.size(), &out);
+  ALLOMON_DCHECK("inv.formats.line", !out.empty() && out.back() == '\n');
   for (const Source& source : table.sources) {
+    ALLOMON_DCHECK_LT("inv.formats.number", source.name_index, table.names.size());
+    ALLOMON_DCHECK_LT("inv.formats.number", source.successor_sequence, table.sequences.size());
     AppendDecimal(source.name_index, &out);
     out.push_back(' ');
     AppendNumberLine(source.successor_sequence, &out);

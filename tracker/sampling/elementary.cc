@@ -5,6 +5,8 @@
 #include <cstring>
 #include <iterator>
 
+#include "tracker/base/check.h"
+
 namespace allomon::internal {
 namespace {
 
@@ -113,6 +115,7 @@ double Log(double x) {
   const uint64_t bits = ToBits(x);
   const uint64_t above = bits - kLeastBits;
   const int64_t k = static_cast<int64_t>(above) >> kMantissaBits;
+  ALLOMON_DCHECK("inv.law.domain", x > 0);
   const Place& place = kPlaces[(above >> kIndexShift) % kTableSize];
   const uint64_t z_bits = bits - (static_cast<uint64_t>(k) << kMantissaBits);
   const double z = FromBits(z_bits);
@@ -128,6 +131,7 @@ double Log(double x) {
 // "What every computer scientist should know about floating-point arithmetic", ACM Computing
 // Surveys 23 (1991), theorem 4).
 double Log1p(double x) {
+  ALLOMON_DCHECK("inv.law.domain", x > -1);
   const double sum = 1 + x;
   return sum == 1 ? x : Log(sum) * (x / (sum - 1));
 }
@@ -135,6 +139,7 @@ double Log1p(double x) {
 double Expm1(double x) {
   constexpr double kAllIsLost = -40;  // exp() of it is less than half an ulp of -1
   if (x < kAllIsLost) return -1;
+  ALLOMON_DCHECK("inv.law.domain", x <= 0);
   const double k = static_cast<double>(static_cast<int>(x / static_cast<double>(kLn2) - 0.5));
   const double r = (x - k * kLn2High) - k * kLn2Low;
   const double scale =

@@ -2,6 +2,8 @@
 
 #include <cmath>
 
+#include "tracker/base/check.h"
+
 namespace allomon::internal {
 namespace {
 
@@ -29,7 +31,9 @@ uint64_t CountByGaps(RandomBits& bits, uint64_t trials, const Rate& law) {
     const double unit = bits.NextUnit();
     if (IsBeyond(unit, left, law.rate)) return hits;
     const uint64_t gap = static_cast<uint64_t>(GapOf(unit, law.gap_scale));
+    ALLOMON_DCHECK_LT("inv.law.gap", uint64_t{0}, gap);
     if (gap > left) return hits;
+    ALLOMON_DCHECK_LE("inv.law.hits", hits, trials - left);
     left -= gap;
     ++hits;
   }
@@ -57,6 +61,7 @@ double LogFactorial(double k) {
 // exact.
 uint64_t CountByRejection(RandomBits& bits, uint64_t trials, double rate) {
   const double n = static_cast<double>(trials);
+  ALLOMON_DCHECK("inv.law.rate", rate <= 0.5 && n * rate >= 10);
   const double spread = std::sqrt(n * rate * (1 - rate));
   const double b = 1.15 + 2.53 * spread;
   const double a = -0.0873 + 0.0248 * b + 0.01 * rate;
@@ -65,6 +70,7 @@ uint64_t CountByRejection(RandomBits& bits, uint64_t trials, double rate) {
   const double alpha = (2.83 + 5.1 / b) * spread;
   const double log_odds = Log(rate / (1 - rate));
   const double mode = std::floor((n + 1) * rate);
+  ALLOMON_DCHECK("inv.law.hits", 0 <= mode && mode <= n);
   const double log_mode = LogFactorial(mode) + LogFactorial(n - mode);
   while (true) {
     const double u = bits.NextUnit() - 0.5;
@@ -93,6 +99,7 @@ double GapScale(double rate) { return rate >= 1 ? 0 : 1 / Log1p(-rate); }
 
 uint64_t DrawBinomialSlow(RandomBits& bits, uint64_t trials, const Rate& law) {
   const double rate = law.rate;
+  ALLOMON_DCHECK("inv.law.rate", 0 < rate && rate < 1);
   if (rate > 0.5) return trials - DrawBinomial(bits, trials, Rate(1 - rate));
   if (static_cast<double>(trials) * rate < 10) return CountByGaps(bits, trials, law);
   return CountByRejection(bits, trials, rate);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <tuple>
 
+#include "tracker/base/check.h"
 #include "tracker/callstack/cfi_entry.h"
 #include "tracker/symbols/elf_functions.h"
 
@@ -78,6 +79,12 @@ void SymbolTable::Sort() {
                           })->candidate);
     first = last;
   }
+  ALLOMON_DCHECK_LE("inv.symbols.once", functions_.size(), places.size());
+  [[maybe_unused]] const auto by_begin = [](const Candidate& a, const Candidate& b) {
+    return a.symbol.range.begin < b.symbol.range.begin;
+  };
+  ALLOMON_DCHECK("inv.symbols.order",
+                 std::is_sorted(functions_.begin(), functions_.end(), by_begin));
   candidates_ = {};
   NoteHighestEnds();
 }
@@ -87,11 +94,13 @@ void SymbolTable::NoteHighestEnds() {
   uint64_t highest = 0;
   for (const Candidate& function : functions_) {
     highest = std::max(highest, function.symbol.range.end);
+    ALLOMON_DCHECK("inv.symbols.order", highest_end_.empty() || highest_end_.back() <= highest);
     highest_end_.push_back(highest);
   }
 }
 
 const FunctionSymbol* SymbolTable::Find(uint64_t address) const {
+  ALLOMON_DCHECK_EQ("inv.symbols.ends", highest_end_.size(), functions_.size());
   const size_t above =
       UpperBound(functions_, address, [](const Candidate& c) { return c.symbol.range.begin; });
   for (size_t i = above; i > 0 && highest_end_[i - 1] > address; --i) {
@@ -99,6 +108,7 @@ const FunctionSymbol* SymbolTable::Find(uint64_t address) const {
     if (Contains(symbol.range, address)) return &symbol;
   }
   if (above == 0) return nullptr;
+  ALLOMON_DCHECK_LE("inv.symbols.found", functions_[above - 1].symbol.range.begin, address);
   const Candidate& nearest = functions_[above - 1];
   const bool has_size = nearest.symbol.range.end != nearest.symbol.range.begin;
   return has_size || address >= nearest.section_end ? nullptr : &nearest.symbol;
@@ -149,6 +159,7 @@ std::optional<FunctionRange> FdeTable::FindByHeader(uint64_t address) const {
     return std::nullopt;
   }
   const FunctionRange range = {entry.pc_begin, entry.pc_end};
+  ALLOMON_DCHECK_LE("inv.symbols.range", range.begin, range.end);
   return Contains(range, address) ? std::optional(range) : std::nullopt;
 }
 
@@ -156,6 +167,7 @@ std::optional<FunctionRange> FdeTable::Find(uint64_t address) const {
   if (has_header_) return FindByHeader(address);
   const size_t above = UpperBound(ranges_, address, [](const FunctionRange& r) { return r.begin; });
   if (above == 0 || !Contains(ranges_[above - 1], address)) return std::nullopt;
+  ALLOMON_DCHECK_LE("inv.symbols.found", ranges_[above - 1].begin, address);
   return ranges_[above - 1];
 }
 

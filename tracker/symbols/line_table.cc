@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "tracker/base/check.h"
 #include "tracker/symbols/line_program.h"
 
 namespace allomon::internal {
@@ -37,6 +38,7 @@ void LineTable::AddUnitAt(uint64_t offset) {
   const auto at = std::lower_bound(added_.begin(), added_.end(), offset);
   if (offset >= lines_.remaining() || (at != added_.end() && *at == offset)) return;
   added_.insert(at, offset);
+  ALLOMON_DCHECK("inv.symbols.once", std::is_sorted(added_.begin(), added_.end()));
   ByteReader units = lines_;
   units.Skip(offset);
   const uint8_t* unit = units.position();
@@ -61,6 +63,7 @@ void LineTable::PrepareFor(uint64_t address) {
   }
   std::sort(sequences_.begin() + known, sequences_.end(), by_low);
   std::inplace_merge(sequences_.begin(), sequences_.begin() + known, sequences_.end(), by_low);
+  ALLOMON_DCHECK("inv.symbols.order", std::is_sorted(sequences_.begin(), sequences_.end(), by_low));
 }
 
 void LineTable::AddSequences(const uint8_t* unit, const LineHeader& header) {
@@ -91,6 +94,7 @@ std::optional<SourceLine> LineTable::FindPrepared(uint64_t address) const {
   if (above == sequences_.begin()) return std::nullopt;
   const Sequence& sequence = above[-1];
   if (address >= sequence.high) return std::nullopt;
+  ALLOMON_DCHECK("inv.symbols.found", sequence.low <= address && address < sequence.high);
   ByteReader unit = From(lines_, sequence.unit);
   LineHeader header;
   if (!ReadLineHeader(&unit, {line_strings_, strings_}, &header)) return std::nullopt;

@@ -4,6 +4,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include "tracker/base/check.h"
 #include "tracker/base/sys/raw_calls.h"
 
 namespace allomon::triggers {
@@ -77,6 +78,7 @@ bool MemoryLimit::ReadText(std::string_view directory, std::string_view name) {
   if (fd < 0) return false;
   const ssize_t length = sys::Read(fd, text_, sizeof(text_) - 1);
   sys::Close(fd);
+  ALLOMON_DCHECK("inv.save.text", length < static_cast<ssize_t>(sizeof(text_)));
   text_[length > 0 ? length : 0] = '\0';
   return length > 0;
 }
@@ -100,6 +102,8 @@ void MemoryLimit::FindLevels(std::string_view mount, std::string_view path) {
     const char* const name = (is_v1_ ? kNamesV1 : kNamesV2).limit;
     if (ReadNumber(length, name, &limit) && limit < kNoLimit) levels_[level_count_++] = length;
     if (length == mount.size()) return;
+    ALLOMON_DCHECK_LT("inv.save.level", mount.size(), length);
+    ALLOMON_DCHECK_LE("inv.save.level", level_count_, kMostLevels);
     do {
       --length;
     } while (length > mount.size() && directory_.text()[length] != '/');
@@ -137,12 +141,14 @@ uint64_t MemoryLimit::ReadInactive(size_t level_length) {
 }
 
 Usage MemoryLimit::ReadLevel(size_t length, uint32_t percent) {
+  ALLOMON_DCHECK_LE("inv.save.level", length, directory_.length());
   const Names& names = is_v1_ ? kNamesV1 : kNamesV2;
   Usage usage;
   if (!ReadNumber(length, names.limit, &usage.limit_bytes) || usage.limit_bytes >= kNoLimit ||
       !ReadNumber(length, names.used, &usage.used_bytes)) {
     return {};
   }
+  ALLOMON_DCHECK_LT("inv.save.limit", usage.limit_bytes, kNoLimit);
   if (usage.used_bytes < PercentOf(usage.limit_bytes, percent)) return usage;
   const uint64_t inactive = ReadInactive(length);
   usage.used_bytes -= inactive < usage.used_bytes ? inactive : usage.used_bytes;

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "tracker/base/check.h"
+
 namespace allomon::triggers {
 namespace {
 
@@ -42,6 +44,7 @@ void Rules::Begin(const Settings& settings) {
 }
 
 void Rules::BoundDeadlines(uint64_t nanos) {
+  ALLOMON_DCHECK_LE("inv.save.pause", pause_nanos_, kMostPauseNanos);
   next_every_nanos_ = std::min(next_every_nanos_, nanos + settings_.every_nanos);
   next_scan_nanos_ = std::min(next_scan_nanos_, nanos + settings_.age_nanos);
   rest_until_nanos_ = std::min(rest_until_nanos_, nanos + rest_nanos_);
@@ -75,8 +78,10 @@ bool Rules::IsPeakDue(const Facts& facts) const {
 // smaller than the sum of both.  Without a saved peak there is no noise, since its sample is empty.
 bool Rules::IsAboveNoise(const Facts& facts) const {
   if (saved_peak_bytes_ == 0) return true;
+  ALLOMON_DCHECK_LT("inv.save.peak", saved_peak_bytes_, facts.peak_bytes);
   const auto growth = static_cast<double>(facts.peak_bytes - saved_peak_bytes_);
   const double variance = facts.peak_variance + saved_peak_variance_;
+  ALLOMON_DCHECK("inv.save.peak", variance >= 0);
   return growth * growth >= kPeakErrors * kPeakErrors * variance;
 }
 
@@ -98,6 +103,7 @@ bool Rules::IsAgeScanDue(uint64_t nanos) {
 
 bool Rules::IsAgeDue(uint64_t nanos, uint64_t oldest_birth_nanos) {
   const uint64_t age = settings_.age_nanos;
+  ALLOMON_DCHECK_LE("inv.save.age", age, nanos);
   if (oldest_birth_nanos <= nanos - age) return true;
   const uint64_t old_at = oldest_birth_nanos == UINT64_MAX ? nanos + age : oldest_birth_nanos + age;
   next_scan_nanos_ = std::max(old_at, nanos + age / kScansPerAge);
@@ -115,11 +121,13 @@ void Rules::NoteSaved(Reason reason, const Facts& facts, uint64_t taken_nanos) {
     limit_until_nanos_ = end_nanos + limit_pause_nanos_;
   }
   if (reason == Reason::kPeak) {
+    ALLOMON_DCHECK_LE("inv.save.peak", saved_peak_bytes_, facts.peak_bytes);
     saved_peak_bytes_ = facts.peak_bytes;
     saved_peak_variance_ = facts.peak_variance;
   }
   if (reason == Reason::kEvery) next_every_nanos_ = facts.nanos + settings_.every_nanos;
   if (reason == Reason::kAge) {
+    ALLOMON_DCHECK_LE("inv.save.age", settings_.age_nanos, facts.nanos);
     seen_nanos_ = facts.nanos - settings_.age_nanos + 1;
     next_scan_nanos_ = facts.nanos + settings_.age_nanos;
   }
@@ -127,6 +135,7 @@ void Rules::NoteSaved(Reason reason, const Facts& facts, uint64_t taken_nanos) {
 
 void Rules::NoteFailed(uint64_t nanos) {
   pause_nanos_ = std::clamp(2 * pause_nanos_, kFirstPauseNanos, kMostPauseNanos);
+  ALLOMON_DCHECK_LT("inv.save.pause", uint64_t{0}, pause_nanos_);
   pause_until_nanos_ = nanos + pause_nanos_;
 }
 
@@ -137,6 +146,7 @@ uint64_t Rules::GapBytes(const Facts& facts) const {
     return UINT64_MAX;
   }
   const uint64_t limit = LimitBytes(facts);
+  ALLOMON_DCHECK_LE("inv.save.limit", limit, facts.limit_bytes);
   const uint64_t left = limit > facts.used_bytes ? limit - facts.used_bytes : 0;
   return std::max(left / 2, std::max(kLeastGapBytes, facts.limit_bytes / 512));
 }

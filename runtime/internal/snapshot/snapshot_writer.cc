@@ -153,6 +153,7 @@ void SnapshotWriter::WriteHead() {
 
 void SnapshotWriter::WriteNode(uint64_t type, uint64_t name, uint64_t id, uint64_t bytes,
                                uint64_t edges) {
+  ALLOMON_DCHECK("inv.snapshot.ids", id != 0);
   ++written_nodes_;
   text_.AddItem({type, name, id, bytes, edges, 0});
 }
@@ -171,6 +172,9 @@ void SnapshotWriter::WriteNodes(HeapCore& heap) {
   for (const Outside& outside : outside_) {
     WriteNode(kNativeNode, kOutside, outside.id, outside.bytes, 0);
   }
+  ALLOMON_DCHECK_EQ("inv.snapshot.counts", next_object_, numbers_->n_objects());
+  ALLOMON_DCHECK_EQ("inv.snapshot.counts", next_outside_, outside_.size());
+  ALLOMON_DCHECK_EQ("inv.snapshot.counts", next_kept_, kept_.size());
   text_.Add("],\n");
 }
 

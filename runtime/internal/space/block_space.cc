@@ -67,6 +67,7 @@ bool BlockSpace::AddChunk() {
 // reserve of the next collection, which needs no memory before that collection and seldom after it.
 ChunkPages BlockSpace::WantedPages() const {
   const size_t used_blocks = chunks_.size() * kUsableBlocks - free_.size();
+  ALLOMON_DCHECK_LE("inv.space.lists", free_.size(), chunks_.size() * kUsableBlocks);
   const bool takes_huge = !prefers_small_pages_ && n_huge_chunks_ < kMostHugeChunks &&
                           used_blocks >= std::max<size_t>(1, n_huge_chunks_) * kUsableBlocks;
   return takes_huge ? ChunkPages::kHuge : ChunkPages::kLater;
@@ -78,6 +79,7 @@ char* BlockSpace::TakeFreeBlock() {
   free_.pop_back();
   ALLOMON_GC_UNPOISON(block, kBlockBytes);
   Chunk* const chunk = Chunk::Of(block);
+  ALLOMON_DCHECK_EQ("inv.space.lists", chunk->in_use & Chunk::BitOfBlock(block), 0);
   chunk->TakePagesOf(block);
   *chunk->LinesOf(block) = kHoleLine;
   chunk->in_use |= Chunk::BitOfBlock(block);
@@ -92,6 +94,8 @@ bool BlockSpace::FindHoleInBlock() {
   const size_t left = static_cast<size_t>(hole_block_end_ - hole_search_) / kLineBytes;
   const size_t begin = FindLine(lines, 0, left, 0);
   const size_t end = FindLine(lines, begin, left, 1);
+  ALLOMON_DCHECK_LE("inv.space.hole", begin, end);
+  ALLOMON_DCHECK_LE("inv.space.hole", end, left);
   cursor_ = hole_search_ + begin * kLineBytes;
   end_ = hole_search_ + end * kLineBytes;
   hole_search_ = end_;
@@ -135,6 +139,7 @@ char* BlockSpace::AllocateSlow(size_t bytes) {
     overflow_ = TakeFreeBlock();
     overflow_end_ = overflow_ + kBlockBytes;
   }
+  ALLOMON_DCHECK_LE("inv.space.hole", bytes, static_cast<size_t>(overflow_end_ - overflow_));
   char* start = overflow_;
   overflow_ += bytes;
   return start;
@@ -148,6 +153,7 @@ void BlockSpace::SweepBlock(char* block) {
   Chunk* const chunk = Chunk::Of(block);
   const uint8_t* lines = chunk->LinesOf(block);
   const size_t free_lines = kLinesPerBlock - CountMarkedLines(lines);
+  ALLOMON_DCHECK_LE("inv.space.hole", free_lines, kLinesPerBlock);
   PoisonFreeLines(block, lines);
   ALLOMON_DCHECK_LT("inv.space.room", free_.size() + recyclable_.size(), free_.capacity());
   chunk->in_use |= Chunk::BitOfBlock(block);
@@ -165,6 +171,8 @@ void BlockSpace::ChooseReleases(size_t keep_blocks) {
     if (free < keep_blocks + kUsableBlocks) break;
     Chunk* const chunk = chunks_[i];
     if (chunk->in_use != 0) continue;
+    ALLOMON_DCHECK("inv.space.released", !chunk->released);
+    ALLOMON_DCHECK_LE("inv.space.released", kUsableBlocks, free);
     chunk->released = true;
     chunk->next_released = std::exchange(released_, chunk);
     n_huge_chunks_ -= chunk->huge;
@@ -172,6 +180,7 @@ void BlockSpace::ChooseReleases(size_t keep_blocks) {
   }
   if (released_ == nullptr) return;
   const auto in_released = [](char* block) { return Chunk::Of(block)->released; };
+  ALLOMON_DCHECK("inv.space.released", released_->released);
   free_.erase(std::remove_if(free_.begin(), free_.end(), in_released), free_.end());
   const auto released = [](Chunk* chunk) { return chunk->released; };
   chunks_.erase(std::remove_if(chunks_.begin(), chunks_.end(), released), chunks_.end());
@@ -213,11 +222,13 @@ Chunk* BlockSpace::NextOfWalk() {
       [](const Chunk* chunk, uintptr_t address) { return AddressOf(chunk) < address; });
   if (behind == chunks_.begin()) return nullptr;
   Chunk* const chunk = *(behind - 1);
+  ALLOMON_DCHECK_LT("inv.space.walk", AddressOf(chunk), walked_);
   walked_ = AddressOf(chunk);
   return chunk;
 }
 
 void BlockSpace::BeginMarking() {
+  ALLOMON_DCHECK("inv.mark.cycle", !marking_);
   CloseHoles();
   ForgetHoles();
   for (Chunk* chunk : chunks_) chunk->marks_known = chunk->in_use;
@@ -236,6 +247,7 @@ bool BlockSpace::ClearNext() {
 }
 
 void BlockSpace::EndMarking() {
+  ALLOMON_DCHECK("inv.mark.cycle", marking_);
   for (Chunk* chunk : chunks_) chunk->to_sweep = chunk->in_use;
   marking_ = false;
   walked_ = UINTPTR_MAX;

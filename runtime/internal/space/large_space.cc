@@ -4,6 +4,7 @@
 
 #include "runtime/internal/object/check.h"
 #include "runtime/internal/space/young_range.h"
+#include "tracker/base/check.h"
 
 namespace allomon::gc::internal {
 
@@ -26,12 +27,14 @@ bool LargeSpace::ClaimBytes(size_t bytes, size_t most_bytes) {
 
 void LargeSpace::GiveBytesBack(size_t bytes) {
   const MutexHolder hold(mutex_);
+  ALLOMON_DCHECK("inv.large.claims", n_claimed_ > 0 && bytes_ >= bytes);
   --n_claimed_;
   bytes_ -= bytes;
 }
 
 void LargeSpace::Link(LargeNode* node) {
   const MutexHolder hold(mutex_);
+  ALLOMON_DCHECK("inv.large.claims", n_claimed_ > 0 && nodes_.size() < nodes_.capacity());
   --n_claimed_;
   node->mark = marking_;
   nodes_.push_back(node);
@@ -51,6 +54,9 @@ void LargeSpace::MergeLocked() {
     const bool is_recent = from == nodes_.data() || *(from - 1) < recent[left - 1];
     *--to = is_recent ? recent[--left] : *--from;
   }
+  ALLOMON_DCHECK(
+      "inv.large.sorted",
+      std::is_sorted(nodes_.begin(), nodes_.begin() + static_cast<ptrdiff_t>(n_sorted_ + n)));
   n_sorted_ += n;
 }
 
@@ -106,6 +112,7 @@ void LargeSpace::BeginSweep() {
 void LargeSpace::EndSweepLocked() {
   const auto to = std::copy(nodes_.begin() + static_cast<ptrdiff_t>(sweep_end_), nodes_.end(),
                             nodes_.begin() + static_cast<ptrdiff_t>(sweep_kept_));
+  ALLOMON_DCHECK_LE("inv.large.sorted", sweep_sorted_, sweep_kept_);
   nodes_.resize(static_cast<size_t>(to - nodes_.begin()));
   n_sorted_ = sweep_sorted_;
   sweeping_ = false;
@@ -123,8 +130,11 @@ bool LargeSpace::SweepNext(Dead& dead) {
       continue;
     }
     dead.nodes[dead.count++] = node;
+    ALLOMON_DCHECK("inv.large.claims", bytes_ >= node->bytes());
+    ALLOMON_DCHECK_LE("inv.large.sweep", dead.count, kSweptAtOnce);
     bytes_ -= node->bytes();
   }
+  ALLOMON_DCHECK_LE("inv.large.sweep", sweep_kept_, sweep_next_);
   if (sweep_next_ == sweep_end_) EndSweepLocked();
   return true;
 }

@@ -55,6 +55,7 @@ bool Nursery::TakeHole(size_t bytes) {
   for (YoungSlice* slice = current_; slice != nullptr; slice = slice->next) {
     const YoungSlice::Hole hole = slice->NextHole(slice == current_ ? from : slice->start(), bytes);
     if (hole.start == 0) continue;
+    ALLOMON_DCHECK_LE("inv.young.hole", hole.start + bytes, hole.end);
     passed_bytes_ = used_bytes();
     current_ = slice;
     hole_ = hole;
@@ -106,6 +107,7 @@ void Nursery::Resize(YoungSpace& space, size_t wanted_bytes) {
       link = &slice->next;
       continue;
     }
+    ALLOMON_DCHECK("inv.young.hole", slice->hole_bytes() <= bytes && slice->wide_bytes() <= wide);
     bytes -= slice->hole_bytes();
     wide -= slice->wide_bytes();
     *link = slice->next;
@@ -122,6 +124,7 @@ void Nursery::Resize(YoungSpace& space, size_t wanted_bytes) {
 void Nursery::Rewind() {
   passed_bytes_ = 0;
   current_ = first_;
+  ALLOMON_DCHECK_NE("inv.young.hole", current_, nullptr);
   hole_ = {current_->start(), current_->start()};
   MoveCursor(hole_.start);
   TakeHole(0);

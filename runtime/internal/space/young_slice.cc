@@ -83,6 +83,7 @@ YoungSlice::Hole YoungSlice::NextHole(uintptr_t from, size_t bytes) const {
 
 void YoungSlice::Fill(uintptr_t from, uintptr_t to) {
   if (from == to) return;
+  ALLOMON_DCHECK_LT("inv.young.hole", from, to);
   ALLOMON_GC_UNPOISON(reinterpret_cast<void*>(from), kWordBytes);
   WordAt(from) = (to - from) / kWordBytes | kFillerBit;
 }
@@ -149,6 +150,7 @@ void YoungSlice::NoteHeader(uintptr_t address) {
 
 void YoungSlice::AddHole(uintptr_t from, uintptr_t to) {
   if (from == to) return;
+  ALLOMON_DCHECK("inv.young.hole", start_ <= from && from < to && to <= end());
   ALLOMON_GC_POISON(reinterpret_cast<void*>(from), to - from);
   Fill(from, to);
   NoteHeader(from);
@@ -177,8 +179,10 @@ void YoungSlice::KeepInRebuild(Object* object) {
   AddHole(rebuilt_, header);
   NoteHeader(header);
   const size_t bytes = BytesAt(header);
+  ALLOMON_DCHECK_LE("inv.young.hole", header + bytes, end());
   stays_bytes_ += bytes;
   if (IsOld(object)) old_bytes_ += bytes;
+  ALLOMON_DCHECK_LE("inv.young.hole", old_bytes_, stays_bytes_);
   rebuilt_ = header + bytes;
 }
 

@@ -5,6 +5,7 @@
 #include <cstring>
 #include <new>
 
+#include "tracker/base/check.h"
 #include "tracker/base/default_float.h"
 
 namespace allomon::gc::internal {
@@ -48,6 +49,7 @@ SiteRecord* SiteTable::RecordOf(SiteState& site) {
   if (memory == nullptr) return nullptr;
   record = new (memory) SiteRecord{&site, records_.size(), 1, {}, {}, 0};
   records_.push_back(record);
+  ALLOMON_DCHECK_EQ("inv.site.place", record->index + 1, records_.size());
   site.record_.store(record, std::memory_order_relaxed);
   if (WasLoadedOld(site)) SetState(*record, true);
   return record;
@@ -61,6 +63,8 @@ SiteRecord* SiteTable::Hold(SiteState& site) {
 }
 
 void SiteTable::Drop(SiteRecord& record) {
+  ALLOMON_DCHECK_LT("inv.site.held", uint64_t{0}, uint64_t{record.holders});
+  ALLOMON_DCHECK_EQ("inv.site.place", records_[record.index], &record);
   if (--record.holders != 0) return;
   records_[record.index] = records_.back();
   records_[record.index]->index = record.index;
@@ -77,12 +81,14 @@ void SiteTable::Forget(SiteState& site) {
   const MutexHolder hold(mutex_);
   SiteRecord* const record = site.record_.exchange(nullptr, std::memory_order_relaxed);
   if (record == nullptr) return;
+  ALLOMON_DCHECK_EQ("inv.site.place", record->site, &site);
   record->site = nullptr;
   Drop(*record);
 }
 
 // Resets the counts, which are of objects made in the previous state.
 void SiteTable::SetState(SiteRecord& record, bool old) {
+  ALLOMON_DCHECK_NE("inv.site.place", record.site, nullptr);
   record.promoted = record.born_old = {};
   ++record.changes;
   record.site->allocates_old_.store(old, std::memory_order_relaxed);
@@ -162,6 +168,7 @@ SiteTable::States SiteTable::Save() {
     states.emplace_back(name, is_old != 0);
     name += states.back().first.size() + 1;
   }
+  ALLOMON_DCHECK_EQ("inv.site.names", name, names.data() + names.size());
   std::sort(states.begin(), states.end());
   return states;
 }

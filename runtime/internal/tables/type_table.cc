@@ -1,5 +1,7 @@
 #include "runtime/internal/tables/type_table.h"
 
+#include "tracker/base/check.h"
+
 namespace allomon::gc::internal {
 
 uint32_t& TypeTable::SlotOf(const TypeInfo& type) {
@@ -17,6 +19,7 @@ bool TypeTable::Grow() {
   if (!TryReserve(slots_, size) || !TryReserve(rows_, size / 2)) return false;
   slots_.assign(size, 0);
   for (size_t i = 0; i < rows_.size(); ++i) SlotOf(*rows_[i].type) = static_cast<uint32_t>(i + 1);
+  ALLOMON_DCHECK_LE("inv.types.room", 2 * rows_.size(), slots_.size());
   return true;
 }
 
@@ -27,6 +30,8 @@ TypeRow* TypeTable::FindSlow(const TypeInfo& type) {
     rows_.push_back({&type, 0, 0, 0, 0});
     slot = static_cast<uint32_t>(rows_.size());
   }
+  ALLOMON_DCHECK_LE("inv.types.room", 2 * rows_.size(), slots_.size());
+  ALLOMON_DCHECK_EQ("inv.types.row", rows_[slot - 1].type, &type);
   last_type_ = &type;
   last_row_ = slot - 1;
   return &rows_[last_row_];

@@ -5,6 +5,7 @@
 
 #include "tools/heap/born.h"
 #include "tools/heap/labels.h"
+#include "tracker/base/check.h"
 
 namespace allomon::recording {
 namespace {
@@ -78,6 +79,7 @@ void EndedScopes::Nest(std::vector<Node>* nodes) {
       open.pop_back();
     }
     (*nodes)[i].outer = open.empty() ? kNoNode : open.back();
+    ALLOMON_DCHECK("inv.load.scopes", (*nodes)[i].outer == kNoNode || (*nodes)[i].outer < i);
     open.push_back(i);
   }
 }
@@ -99,6 +101,7 @@ void EndedScopes::VisitScopes(const LiveBlock& block, Visit visit) const {
                        [](uint64_t nanos, const Node& node) { return nanos < node.begin_nanos; });
   size_t at = after == nodes.begin() ? kNoNode : static_cast<size_t>(after - nodes.begin()) - 1;
   for (int step = 0; at != kNoNode && step < kMostSteps; ++step, at = nodes[at].outer) {
+    ALLOMON_DCHECK_LE("inv.load.scopes", nodes[at].begin_nanos, block.birth_nanos);
     const Node& node = nodes[at];
     if (node.end_nanos != kOpen && node.end_nanos >= block.birth_nanos) visit(node);
   }
@@ -110,6 +113,7 @@ void EndedScopes::AddCells(const LiveBlock& block, const heap::Amount& amount,
   std::vector<bool> is_told(labels.size(), false);
   bool is_innermost = true;
   const auto add = [&](size_t label, uint64_t end_nanos) {
+    ALLOMON_DCHECK("inv.load.scopes", label < labels.size() && !is_told[label]);
     is_told[label] = true;
     sample->outlived.push_back(
         {static_cast<uint32_t>(label), is_innermost, TimeSince(end_nanos, amount)});
@@ -138,6 +142,7 @@ void Merge(std::vector<heap::OutlivedCell>* cells) {
       (*cells)[kept++] = cell;
     }
   }
+  ALLOMON_DCHECK_LE("inv.load.scopes", kept, cells->size());
   cells->resize(kept);
   cells->shrink_to_fit();
 }

@@ -1,6 +1,7 @@
 #include "tools/load/recording/label_table.h"
 
 #include "tools/heap/labels.h"
+#include "tracker/base/check.h"
 
 namespace allomon::recording {
 namespace {
@@ -53,12 +54,14 @@ uint32_t LabelTable::AddWhole(std::string_view text) {
   const auto [place, is_new] = numbers_.try_emplace(std::string(text), number);
   if (!is_new) return place->second;
   sets_.push_back(LabelsOf(text));
+  ALLOMON_DCHECK_EQ("inv.load.numbers", sets_.size(), numbers_.size());
   text_bytes_ += text.size();
   return number;
 }
 
 std::vector<heap::Label> LabelTable::CopyOf(uint32_t number) {
   if (number == 0) return {};
+  ALLOMON_DCHECK_LE("inv.load.numbers", number, sets_.size());
   const std::vector<heap::Label>& labels = sets_[number - 1];
   copied_bytes_ += BytesOf(labels);
   if (copied_bytes_ <= kMostCopiedBytes) return labels;

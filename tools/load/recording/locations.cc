@@ -17,6 +17,7 @@ constexpr size_t kMostNamePart = 4096;
 std::string_view TakePart(std::string_view* rest) {
   const size_t tab = rest->find('\t');
   const std::string_view part = rest->substr(0, std::min(tab, kMostNamePart));
+  ALLOMON_DCHECK_LE("inv.load.parts", part.size(), rest->size());
   rest->remove_prefix(tab == std::string_view::npos ? rest->size() : tab + 1);
   return part;
 }
@@ -41,6 +42,7 @@ std::vector<uint32_t> Locations::Add(const Process& process) {
   for (const Node& node : process.nodes) {
     locations.push_back(Intern(PlaceOf(process, modules, files, node)));
   }
+  ALLOMON_DCHECK_EQ("inv.load.rows", locations.size(), process.nodes.size());
   return locations;
 }
 
@@ -66,6 +68,7 @@ Locations::FileNumbers Locations::AddFiles(const Process& process) {
     files.push_back(names_.AddFile(IdentityOf(module, path.empty() ? process.program : path,
                                               process.record.start_realtime_nanos)));
   }
+  ALLOMON_DCHECK_EQ("inv.load.rows", files.size(), process.modules.size());
   return files;
 }
 
@@ -78,6 +81,7 @@ Locations::Place Locations::PlaceOf(const Process& process, const ModuleMap& mod
   const uint64_t address = node.address - (is_return && node.address > 0 ? 1 : 0);
   const ModuleMap::Range* const range = modules.Find(address);
   if (range == nullptr) return GeneratedPlace(process, address);
+  ALLOMON_DCHECK_LT("inv.load.numbers", range->module, files.size());
   AddMapping(*range, files[range->module]);
   return {files[range->module], address - range->bias};
 }

@@ -21,6 +21,7 @@ void StackTree::Reserve(size_t count) {
   if (slots <= slots_.size()) return;
   nodes_.reserve(nodes_.size() + count);
   slots_.assign(slots, 0);
+  ALLOMON_DCHECK_EQ("inv.heap.room", slots & (slots - 1), size_t{0});
   for (uint32_t i = 0; i < nodes_.size(); ++i) {
     slots_[SlotOf(nodes_[i].parent, nodes_[i].location)] = i + 1;
   }

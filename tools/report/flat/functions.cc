@@ -115,8 +115,10 @@ class Matcher {
     for (size_t i = 0; i < names.size(); ++i) {
       std::string key = names[i].name + "\t" + std::string(FileOf(names[i]));
       key += "\t" + std::to_string(seen[key]++);
+      ALLOMON_DCHECK_LT("inv.report.lengths", i, profile.data.masters.size());
       const auto [place, is_new] = place_of_.emplace(std::move(key), changes_.size());
       if (is_new) changes_.emplace_back();
+      ALLOMON_DCHECK_LT("inv.report.lengths", place->second, changes_.size());
       Change& change = changes_[place->second];
       change.name = &names[i];
       store(profile.data.masters[i], &change);
@@ -152,6 +154,7 @@ std::vector<Function> Functions(const Profile& profile, const Order& order) {
     const MlmonCount& count = profile.data.masters[i];
     if (IsUsed(count)) functions.push_back({&names[i], count});
   }
+  ALLOMON_DCHECK_EQ("inv.report.lengths", names.size(), profile.data.masters.size());
   ALLOMON_DCHECK_LE("inv.report.part", functions.size(), names.size());
   Sort(order, Whole(profile.data), &functions);
   return functions;
@@ -163,11 +166,13 @@ size_t UnusedFunctions(const Profile& profile) {
   for (size_t i = 0; i < names.size(); ++i) {
     if (!names[i].position.empty() && !IsUsed(profile.data.masters[i])) ++unused;
   }
+  ALLOMON_DCHECK_LE("inv.report.part", unused, names.size());
   return unused;
 }
 
 MlmonInt SumFrom(const std::vector<Function>& functions, size_t first) {
   MlmonInt sum = 0;
+  ALLOMON_DCHECK_LE("inv.report.part", first, functions.size());
   for (size_t i = first; i < functions.size(); ++i) {
     if (__builtin_add_overflow(sum, functions[i].count.current, &sum)) return kMost;
   }
@@ -187,8 +192,10 @@ std::vector<Change> Changes(const Pair& pair, const Order& order) {
   matcher.AddAfter(pair.after);
   std::vector<Change> changes;
   for (const Change& change : matcher.changes()) {
+    ALLOMON_DCHECK("inv.report.part", change.in_before || change.in_after);
     if (Differs(change.before, change.after)) changes.push_back(change);
   }
+  ALLOMON_DCHECK_LE("inv.report.part", changes.size(), matcher.changes().size());
   Sort(order, Whole(pair.after.data), &changes);
   return changes;
 }

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "tools/text/names.h"
+#include "tracker/base/check.h"
 
 namespace allomon::views {
 namespace {
@@ -79,6 +80,7 @@ void AddAmountCells(const AmountStyle& style, const heap::Estimate& estimate, do
                     std::vector<Cell>* row) {
   const double value = ValueOf(estimate.amount, style.blocks);
   const heap::Interval interval = IntervalOf(estimate, style.blocks);
+  ALLOMON_DCHECK("inv.heap.interval", interval.low <= interval.high);
   const bool sure = heap::IsSure(estimate);
   const double percent = PercentOf(value, whole);
   const Paint paint = sure ? Paint::kPlain : Paint::kDim;

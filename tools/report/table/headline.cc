@@ -8,6 +8,7 @@
 #include "tools/heap/missing.h"
 #include "tools/heap/program_name.h"
 #include "tools/report/table/cells.h"
+#include "tracker/base/check.h"
 #include "tracker/names/base_name.h"
 
 namespace allomon::views {
@@ -146,6 +147,7 @@ WordsError WordsErrorOf(const HeapProfile& profile) {
     error.estimated += thread.estimated_words;
     error.variance += thread.estimated_words_variance;
   }
+  ALLOMON_DCHECK("inv.heap.variance", error.variance >= 0);
   return error;
 }
 
