@@ -1,7 +1,7 @@
 // Runs a target without libFuzzer: on its seeds and the inputs of its archive, on truncations of
 // each, and on some thousand damaged inputs.  The damage is the same each time.
 //
-//   replay --archive=X.tgz --corpus=FOLDER --dictionary=X.dict --rounds=N --accepted=PERCENT
+//   replay --archive=X.tgz --corpus=FOLDER --dictionary=words.dict --rounds=N --accepted=PERCENT
 //                            the test, which keeps a fatal input; FOLDER is one in the archive
 //   replay --seeds=FOLDER    writes the target's own seeds
 //   replay FILE...           the inputs kept by libFuzzer
@@ -80,10 +80,14 @@ std::optional<std::string> WordOf(const std::string& line) {
   return word;
 }
 
-std::vector<std::string> ReadDictionary(const std::string& path) {
+// Reads the words of a target, which "## TARGET" begins.
+std::vector<std::string> ReadDictionary(const std::string& path, const std::string& target) {
   std::ifstream file(path);
   std::vector<std::string> words;
+  bool is_of_target = false;
   for (std::string line; std::getline(file, line);) {
+    if (line.compare(0, 3, "## ") == 0) is_of_target = line.substr(3) == target;
+    if (!is_of_target) continue;
     if (const auto word = WordOf(line)) words.push_back(*word);
   }
   Require(!words.empty(), "a dictionary has words", path);
@@ -187,7 +191,7 @@ int Test(const Arguments& args) {
   for (std::string& input : Unpack(args.archive, args.corpus)) inputs.push_back(std::move(input));
   testing::Mutator damage(testing::kFuzzSeed, args.dictionary.empty()
                                                   ? std::vector<std::string>{std::string(1, '\0')}
-                                                  : ReadDictionary(args.dictionary));
+                                                  : ReadDictionary(args.dictionary, args.corpus));
   mutator = &damage;
   std::signal(SIGABRT, KeepInput);
   std::vector<std::string> readable;
@@ -217,7 +221,7 @@ int Main(int argc, char** argv) {
   Arguments args;
   if (!Parse(argc, argv, &args)) {
     fprintf(stderr,
-            "usage: replay --archive=X.tgz --corpus=FOLDER [--dictionary=X.dict] --rounds=N\n"
+            "usage: replay --archive=X.tgz --corpus=FOLDER [--dictionary=words.dict] --rounds=N\n"
             "              [--accepted=PERCENT]\n"
             "       replay --seeds=FOLDER\n"
             "       replay FILE...\n");

@@ -34,8 +34,9 @@ cd "$source_dir" || exit 1
 labels=("${targets[@]/#/"//tests/fuzz:"}")
 labels=("${labels[@]/%/_fuzzer}")
 log=$(mktemp)
+words=$(mktemp)
 seeds=$(mktemp -d)
-trap 'rm -rf "$log" "$seeds"' EXIT
+trap 'rm -rf "$log" "$words" "$seeds"' EXIT
 tar -xzf "$folder/corpora.tgz" -C "$seeds"
 # shellcheck disable=SC2086 # a command with options
 if ! ${BAZEL:-./bazelw} build --config=fuzz --curses=no "${labels[@]}" >"$log" 2>&1 </dev/null; then
@@ -57,7 +58,10 @@ printf '%-10s %8s %12s %8s %9s %7s  %s\n' target seconds executions edges featur
 for target in "${targets[@]}"; do
   mkdir -p "$corpus/$target"
   dictionary=()
-  [[ -e $folder/$target.dict ]] && dictionary=("-dict=$folder/$target.dict")
+  if grep -qx "## $target" "$folder/words.dict"; then
+    awk -v target="## $target" '/^## / { on = $0 == target } on' "$folder/words.dict" >"$words"
+    dictionary=("-dict=$words")
+  fi
   start=$SECONDS
   "$bin/tests/fuzz/${target}_fuzzer" "-max_total_time=$seconds" -print_final_stats=1 \
     "-timeout=$most_seconds_of_an_input" "-rss_limit_mb=$most_mib" "${dictionary[@]}" \

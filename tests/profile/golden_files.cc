@@ -56,7 +56,7 @@ const fs::path& Root() {
   static const fs::path& root = *new fs::path([] {
     const fs::path directory = NewDirectory();
     for (const auto& entry : fs::directory_iterator(Archives())) {
-      if (entry.path().extension() == ".txt") Unpack(entry.path(), directory / entry.path().stem());
+      if (entry.path().extension() == ".txt") Unpack(entry.path(), directory);
     }
     return directory;
   }());

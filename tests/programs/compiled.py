@@ -1,4 +1,4 @@
-"""Programs that the compilers of Go, Rust and Java make of their files in inputs/."""
+"""Programs that the compilers of Go, Rust and Java make of their files in inputs/sources.txt."""
 
 from interpreters import source
 from program import Program

@@ -1,11 +1,11 @@
-"""Interpreters: each does the task of its file in inputs/, and says how it ended."""
+"""Interpreters: each does the task of its file in inputs/sources.txt, and says how it ended."""
 
 import os
 import re
 
 from program import Program
 
-INPUTS = os.path.join(os.path.dirname(os.path.realpath(__file__)), "inputs")
+SOURCES = os.path.join(os.path.dirname(os.path.realpath(__file__)), "inputs", "sources.txt")
 CPYTHON_TESTS = ("test_json", "test_dict", "test_gc", "test_threading", "test_subprocess")
 
 SHELL_SCRIPT = """
@@ -22,8 +22,9 @@ exit 4
 
 
 def source(name):
-    with open(os.path.join(INPUTS, name), encoding="utf-8") as file:
-        return file.read()
+    with open(SOURCES, encoding="utf-8") as file:
+        sections = re.split(r"^=== (.*)\n", file.read(), flags=re.MULTILINE)
+    return dict(zip(sections[1::2], sections[2::2]))[name]
 
 
 def interpreter(*argv, source_name):

@@ -34,5 +34,7 @@ for target in "${targets[@]}"; do
   ldd "$bin/tests/fuzz/${target}_fuzzer" | awk '$2 == "=>" && $3 ~ /^\// { print $3 }' |
     grep -Ev '/(libc|libm|libdl|librt|libpthread)\.so' | xargs -r cp -Lt "$OUT/lib"
   (cd "$inputs/$target" && python3 -m zipfile -c "${program}_seed_corpus.zip" ./*)
-  [[ ! -e tests/fuzz/$target.dict ]] || cp "tests/fuzz/$target.dict" "$program.dict"
+  if grep -qx "## $target" tests/fuzz/words.dict; then
+    awk -v target="## $target" '/^## / { on = $0 == target } on' tests/fuzz/words.dict >"$program.dict"
+  fi
 done
