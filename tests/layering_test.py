@@ -68,6 +68,10 @@ MODULES_WITH_ROOMS = [
     "tracker",
 ]
 
+# Files in tests/, and in one folder of it: cases of one kind are a table, and a folder has rooms.
+MOST_TEST_FILES = 650
+MOST_FILES_OF_A_FOLDER = 40
+
 # Of the C++ files of these modules, the part that may have fewer lines.
 SMALL_FILE_LINES = 40
 MOST_SMALL_FILES = 0.18
@@ -319,6 +323,18 @@ class SourceTree(unittest.TestCase):
             graph = unit_graph(self.root, module)
             self.assertGreater(len(graph), 50, module)
             self.assertEqual([c for c in circles(graph) if len(c) > 2], [])
+
+    def test_files_of_tests(self):
+        count, crowded = 0, []
+        for folder, subfolders, files in os.walk(os.path.join(self.root, "tests")):
+            subfolders[:] = [name for name in subfolders if name != "__pycache__"]
+            count += len(files)
+            if len(files) > MOST_FILES_OF_A_FOLDER:
+                crowded.append(os.path.relpath(folder, self.root))
+        print(count, "files in tests/")
+        self.assertGreater(count, 300)
+        self.assertLessEqual(count, MOST_TEST_FILES)
+        self.assertEqual(crowded, [])
 
     def test_few_files_are_small(self):
         """One idea, one file: a header of some lines with one user belongs to that user."""

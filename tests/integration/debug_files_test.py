@@ -72,7 +72,7 @@ class DebugFiles(Case):
         self.fail(f"no {function}")
 
     def check_lines(self, found):
-        source = "tests/integration/debug_host.cc: "
+        source = "tests/integration/hosts/debug_host.cc: "
         self.assertEqual(
             {name: found.get(name) for name in ("OpenSession()", "Accept(int, int)")},
             {

@@ -7,8 +7,8 @@
 #include <cstdlib>
 #include <new>
 
-#include "tests/integration/entry_points.h"
-#include "tests/integration/recorder.h"
+#include "tests/integration/support/entry_points.h"
+#include "tests/integration/support/recorder.h"
 
 namespace allomon::testing {
 namespace {

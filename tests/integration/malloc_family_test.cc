@@ -13,8 +13,8 @@
 #include <tuple>
 
 #include "allocator/allocator.h"
-#include "tests/integration/entry_points.h"
-#include "tests/integration/recorder.h"
+#include "tests/integration/support/entry_points.h"
+#include "tests/integration/support/recorder.h"
 #include "tests/support/profile_bytes.h"
 #include "tests/support/statistics.h"
 #include "tracker/profile/profile.h"

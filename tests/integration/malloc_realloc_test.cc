@@ -8,7 +8,7 @@
 #include <random>
 #include <thread>
 
-#include "tests/integration/recorder.h"
+#include "tests/integration/support/recorder.h"
 
 namespace allomon::testing {
 namespace {

@@ -10,8 +10,8 @@ namespace allomon::testing {
 // data cannot pass.
 std::string ReadFileOrDie(const std::string& path);
 
-// An absolute path: tests/golden/mlton/PROGRAM.txt holds the files of PROGRAM.*/, which are unpacked
-// to a directory of this test's own at the first call.
+// An absolute path: tests/golden/mlton/PROGRAM.txt holds the files of PROGRAM's cases, which are
+// unpacked to a directory of this test's own at the first call.
 std::string GoldenPath(const std::string& relative);
 
 // Returns the paths below tests/golden/mlton whose names end in `suffix`: sorted, at least one.

@@ -35,6 +35,7 @@ for target in "${targets[@]}"; do
     grep -Ev '/(libc|libm|libdl|librt|libpthread)\.so' | xargs -r cp -Lt "$OUT/lib"
   (cd "$inputs/$target" && python3 -m zipfile -c "${program}_seed_corpus.zip" ./*)
   if grep -qx "## $target" tests/fuzz/words.dict; then
-    awk -v target="## $target" '/^## / { on = $0 == target } on' tests/fuzz/words.dict >"$program.dict"
+    awk -v target="## $target" '/^## / { on = $0 == target } on' tests/fuzz/words.dict \
+      >"$program.dict"
   fi
 done

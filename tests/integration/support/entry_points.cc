@@ -1,4 +1,4 @@
-#include "tests/integration/entry_points.h"
+#include "tests/integration/support/entry_points.h"
 
 #include <malloc.h>
 

@@ -2,8 +2,8 @@
 // records no other blocks, since gtest and the C++ library allocate as they please.
 //
 // The records are in static memory, so the callbacks themselves never allocate.
-#ifndef ALLOMON_TESTS_INTEGRATION_RECORDER_H_
-#define ALLOMON_TESTS_INTEGRATION_RECORDER_H_
+#ifndef ALLOMON_TESTS_INTEGRATION_SUPPORT_RECORDER_H_
+#define ALLOMON_TESTS_INTEGRATION_SUPPORT_RECORDER_H_
 
 #include <pthread.h>
 
@@ -73,4 +73,4 @@ class Sampling {
 
 }  // namespace allomon::testing
 
-#endif  // ALLOMON_TESTS_INTEGRATION_RECORDER_H_
+#endif  // ALLOMON_TESTS_INTEGRATION_SUPPORT_RECORDER_H_

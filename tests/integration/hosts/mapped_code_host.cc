@@ -21,7 +21,7 @@
 #include <cstdio>
 #include <cstring>
 
-#include "tests/integration/mapped_code_work.h"
+#include "tests/integration/hosts/mapped_code_work.h"
 
 namespace {
 

@@ -1,8 +1,8 @@
 // Functions that allocate or run in distinguishable amounts.  The program and its library are
 // compiled from this file, and so is another build of both, whose functions have other names of the
 // same length: its file differs from theirs only in names.
-#ifndef ALLOMON_TESTS_INTEGRATION_MAPPED_CODE_WORK_H_
-#define ALLOMON_TESTS_INTEGRATION_MAPPED_CODE_WORK_H_
+#ifndef ALLOMON_TESTS_INTEGRATION_HOSTS_MAPPED_CODE_WORK_H_
+#define ALLOMON_TESTS_INTEGRATION_HOSTS_MAPPED_CODE_WORK_H_
 
 #include <cstdlib>
 
@@ -47,4 +47,4 @@ inline void WorkOfAll() {
 
 }  // namespace mapped_code
 
-#endif  // ALLOMON_TESTS_INTEGRATION_MAPPED_CODE_WORK_H_
+#endif  // ALLOMON_TESTS_INTEGRATION_HOSTS_MAPPED_CODE_WORK_H_

@@ -1,7 +1,7 @@
 // Every way to get a block from malloc, paired with every way to give the block back.  The tests of
 // the malloc replacement run over this list.
-#ifndef ALLOMON_TESTS_INTEGRATION_ENTRY_POINTS_H_
-#define ALLOMON_TESTS_INTEGRATION_ENTRY_POINTS_H_
+#ifndef ALLOMON_TESTS_INTEGRATION_SUPPORT_ENTRY_POINTS_H_
+#define ALLOMON_TESTS_INTEGRATION_SUPPORT_ENTRY_POINTS_H_
 
 #include <cstddef>
 #include <cstdint>
@@ -31,4 +31,4 @@ const std::vector<EntryPoint>& EntryPoints();
 
 }  // namespace allomon::testing
 
-#endif  // ALLOMON_TESTS_INTEGRATION_ENTRY_POINTS_H_
+#endif  // ALLOMON_TESTS_INTEGRATION_SUPPORT_ENTRY_POINTS_H_

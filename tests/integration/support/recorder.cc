@@ -1,4 +1,4 @@
-#include "tests/integration/recorder.h"
+#include "tests/integration/support/recorder.h"
 
 #include <gtest/gtest.h>
 
