@@ -35,7 +35,28 @@ if(ALLOMON_GZIP)
   install(FILES "${portable}/changelog.gz" DESTINATION share/doc/allomon ${for_packages})
 endif()
 
+# What the commands and the library contain of other works.
+find_package(Python3 QUIET COMPONENTS Interpreter)
+if(TARGET portable_preloaded AND Python3_FOUND)
+  find_file(ALLOMON_JSON_HEADER nlohmann/json.hpp)
+  mark_as_advanced(ALLOMON_JSON_HEADER)
+  set(parts "${portable}/allomon.spdx.json" "${portable}/third_party_licences")
+  add_custom_command(OUTPUT ${parts} DEPENDS cmake/package/sbom.py ${portable_archives}
+    COMMAND "${Python3_EXECUTABLE}" "${PROJECT_SOURCE_DIR}/cmake/package/sbom.py"
+      "--version=${PROJECT_VERSION}" "--sbom=${portable}/allomon.spdx.json"
+      "--licences=${portable}/third_party_licences" "--mimalloc=${ALLOMON_MIMALLOC_SOURCE}"
+      "--httplib=${ALLOMON_HTTPLIB_SOURCE}" ${portable_archives} "${ALLOMON_JSON_HEADER}" VERBATIM)
+  add_custom_target(allomon_sbom DEPENDS ${parts})
+  add_dependencies(allomon_portable allomon_sbom)
+  install(FILES ${parts} DESTINATION share/doc/allomon ${for_packages})
+endif()
+
 set(CPACK_VERBATIM_VARIABLES ON)
+# Packages of the same contents are the same bytes.
+if(Python3_FOUND)
+  set(CPACK_ALLOMON_PYTHON "${Python3_EXECUTABLE}")
+  set(CPACK_POST_BUILD_SCRIPTS "${PROJECT_SOURCE_DIR}/cmake/package/same_bytes.cmake")
+endif()
 set(CPACK_GENERATOR DEB TGZ)
 set(CPACK_PACKAGE_NAME allomon)
 set(CPACK_PACKAGE_VENDOR Allomon)

@@ -21,6 +21,13 @@ glibc=$(sed -n 's/^ALLOMON_GLIBC:PATH=//p' "$build/CMakeCache.txt")
   { tail -n 40 "$scratch/log"; exit 1; }
 deb=$(echo "$scratch"/made/allomon_*_amd64.deb)
 tarball=$(echo "$scratch"/made/allomon-*-linux-x86_64.tar.gz)
+
+echo "== made twice"
+(umask 077 && TZ=Asia/Tokyo "$cpack" --config "$build/CPackConfig.cmake" -B "$scratch/again") \
+  >"$scratch/log" 2>&1 || { tail -n 40 "$scratch/log"; exit 1; }
+cmp "$deb" "$scratch/again/${deb##*/}"
+cmp "$tarball" "$scratch/again/${tarball##*/}"
+rm -rf "$scratch/again"
 version=${deb##*/allomon_}
 version=${version%_amd64.deb}
 
@@ -50,6 +57,7 @@ for file in bin/allomon bin/mlprof bin/prof lib/liballomon.so lib/allomon/run_ga
   share/doc/allomon/benchmarks/compare.svg share/doc/allomon/tools/report/example.svg \
   share/doc/allomon/SECURITY.md share/doc/allomon/docs/quick_start.md \
   share/doc/allomon/tools/run/README.md \
+  share/doc/allomon/allomon.spdx.json share/doc/allomon/third_party_licences \
   share/man/man1/allomon.1.gz share/man/man1/allomon-report.1.gz \
   share/bash-completion/completions/allomon share/zsh/vendor-completions/_allomon \
   share/fish/vendor_completions.d/allomon.fish; do
