@@ -8,7 +8,7 @@
 #include "tests/views/hand_made.h"
 #include "tools/explain/in_place_blocks.h"
 #include "tools/heap/held.h"
-#include "tools/load/recording/held_blocks.h"
+#include "tools/load/recording/profile_builder.h"
 
 namespace allomon::views {
 namespace {

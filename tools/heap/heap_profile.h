@@ -152,7 +152,7 @@ struct Sample {
   std::vector<SizeCell> sizes;           // sizes of malloc's live blocks; empty: not known
   // Numbers of live blocks in their recording.  Empty, unless the reader was told to keep them.
   std::vector<uint32_t> live_numbers;
-  std::vector<HeldCell> held;            // one for each block in HeapProfile::pages
+  std::vector<HeldCell> held;  // one for each block in HeapProfile::pages
 
   Amount& operator[](Metric metric) { return amounts[static_cast<size_t>(metric)]; }
   const Amount& operator[](Metric metric) const { return amounts[static_cast<size_t>(metric)]; }

@@ -1,22 +1,135 @@
 #include "tools/leaks/leaks.h"
 
+#include <algorithm>
+#include <cstdint>
+#include <cstring>
+#include <string_view>
 #include <utility>
 
 #include "absl/status/statusor.h"
 #include "tools/heap/stacks.h"
 #include "tools/leaks/search.h"
-#include "tools/leaks/suppressions.h"
-#include "tools/leaks/unreachable.h"
 #include "tools/leaks/why.h"
+#include "tools/load/read_bytes.h"
 #include "tools/options/documents.h"
 #include "tools/options/values.h"
 #include "tools/report/table/options.h"
 #include "tools/report/views/views.h"
+#include "tools/text/amounts.h"
 
 namespace allomon::leaks {
 namespace {
 
 using options::Bad;
+
+// ---- Suppressions, in the form of the leak sanitizer's and heaptrack's files.
+
+constexpr char kKind[] = "leak:";
+constexpr size_t kMostBytes = size_t{1} << 20;
+
+// As a regular expression that matches anywhere.
+std::string ExpressionOf(std::string_view text) {
+  constexpr char kSpecial[] = ".[](){}*+?|\\^$";
+  std::string expression;
+  for (size_t i = 0; i < text.size(); ++i) {
+    const bool is_begin = text[i] == '^' && i == 0, is_end = text[i] == '$' && i + 1 == text.size();
+    if (text[i] == '*') {
+      // Two of them would be an error of the expression's.
+      if (i == 0 || text[i - 1] != '*') expression += "(.*)";
+    } else if (is_begin || is_end) {
+      expression += text[i];
+    } else {
+      if (strchr(kSpecial, text[i]) != nullptr) expression += '\\';
+      expression += text[i];
+    }
+  }
+  return expression;
+}
+
+std::string_view Trimmed(std::string_view line) {
+  constexpr char kBlank[] = " \t\r";
+  const size_t begin = line.find_first_not_of(kBlank);
+  if (begin == std::string_view::npos) return "";
+  return line.substr(begin, line.find_last_not_of(kBlank) - begin + 1);
+}
+
+absl::Status AddLine(std::string_view line, heap::Patterns* patterns) {
+  line = Trimmed(line);
+  if (line.empty() || line[0] == '#') return absl::OkStatus();
+  if (line.substr(0, strlen(kKind)) != kKind) return Bad("give leak:TEXT");
+  const std::string_view text = Trimmed(line.substr(strlen(kKind)));
+  if (text.empty() || text == "^") return Bad("leak: needs a text");
+  return patterns->Add(ExpressionOf(text));
+}
+
+// Adds a pattern for each line "leak:TEXT" of the file: it matches names and files with that text
+// in them, where `*` is any text, `^` at the text's begin the name's begin, and `$` its end.  Empty
+// lines and those that begin with `#` are left out.  Fails with one line that names the file and
+// the line.
+absl::Status AddSuppressions(const std::string& path, heap::Patterns* patterns) {
+  const auto text = load::ReadBytes(path, kMostBytes);
+  if (!text.ok()) return text.status();
+  size_t number = 0;
+  for (std::string_view rest = *text; !rest.empty();) {
+    const size_t end = std::min(rest.find('\n'), rest.size());
+    const absl::Status status = AddLine(rest.substr(0, end), patterns);
+    ++number;
+    if (!status.ok()) {
+      return Bad(path + ", line " + std::to_string(number) + ": " + std::string(status.message()));
+    }
+    rest.remove_prefix(std::min(end + 1, rest.size()));
+  }
+  return absl::OkStatus();
+}
+
+// ---- Lost blocks.
+
+// The sampled blocks that nothing refers to.
+struct Lost {
+  heap::HeapProfile profile;  // only these blocks, as live ones
+  uint64_t blocks = 0;
+  uint64_t directly = 0;  // of these: no other one of them leads to it
+};
+
+std::string NoteOf(const Lost& found, const Search& search) {
+  std::string note =
+      "only sampled blocks to which nothing refers: " + std::to_string(found.blocks) + " of " +
+      std::to_string(search.sampled().size());
+  if (found.directly < found.blocks) {
+    note += ", " + std::to_string(found.directly) + " of them directly lost (--direct)";
+  }
+  note += "; the process stood for " + report::SecondsText(search.stopped_seconds());
+  if (search.sleeping_threads() == 0) return note;
+  return note + "; registers of " + std::to_string(search.sleeping_threads()) +
+         " threads are not known, since they sleep in the kernel";
+}
+
+// With `only_direct` the profile leaves out blocks to which others lead.
+absl::StatusOr<Lost> FindLost(Search* search, bool only_direct, const std::string& debug_dir) {
+  std::vector<size_t> places;
+  std::vector<Blocks::Block> lost;
+  for (size_t place = 0; place < search->sampled().size(); ++place) {
+    const SampledBlock& sampled = search->sampled()[place];
+    if (search->IsReached(sampled)) continue;
+    places.push_back(place);
+    lost.push_back(sampled.block);
+  }
+  const std::vector<bool> is_direct = FindDirectlyLost(search->snapshot(), lost, &search->blocks());
+  Lost found;
+  found.blocks = places.size();
+  found.directly = static_cast<uint64_t>(std::count(is_direct.begin(), is_direct.end(), true));
+  std::vector<size_t> shown;
+  for (size_t i = 0; i < places.size(); ++i) {
+    if (is_direct[i] || !only_direct) shown.push_back(places[i]);
+  }
+  auto profile = search->ProfileOf(shown, debug_dir);
+  if (!profile.ok()) return profile.status();
+  found.profile = *std::move(profile);
+  found.profile.notes.push_back(NoteOf(found, *search));
+  return found;
+}
+
+// ---- The command.
 
 constexpr views::Command kCommand = views::Command::kLeaks;
 
@@ -38,7 +151,7 @@ CommandResult Failed(const absl::Status& status, uint32_t pid) {
 
 CommandResult ShowLost(Search* search, const views::Options& options,
                        const report::Terminal& terminal) {
-  const auto found = FindUnreachable(search, options.only_direct, options.debug_dir);
+  const auto found = FindLost(search, options.only_direct, options.debug_dir);
   if (!found.ok()) return Failed(found.status(), search->process().pid());
   auto text = views::ShowProfile(found->profile, options, terminal);
   if (!text.ok()) return Failed(text.status());

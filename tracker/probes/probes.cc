@@ -19,7 +19,7 @@
 // clang-format off
 asm(".pushsection .note.allomon_probes, \"a\", \"note\"\n"
     ".balign 4\n"
-    ".4byte 2f - 1f, 0, 2\n"
+    ".4byte 2f - 1f, 0, 3\n"
     "1: .asciz \"Allomon\"\n"
     "2: .balign 4\n"
     ".reloc 1b, BFD_RELOC_NONE, .text.allomon_probes\n"

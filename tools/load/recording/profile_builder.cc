@@ -344,6 +344,19 @@ heap::AgeCell LifetimeOf(const Process::Event& event) {
   return {event.log2_bytes, event.log2_nanos, event.other_thread != 0, AmountOf(event.sum)};
 }
 
+heap::HeldCell HeldCellOf(const Process& process, const LiveBlock& block, const Held& held) {
+  const uint8_t source = process.rows[block.row - 1].source;
+  const double p = ProbabilityOf(TrialWordsOf(block.size_bytes, source), process.record.rate);
+  const uint64_t end_nanos = std::max(process.record.last_nanos, block.birth_nanos);
+  heap::HeldCell cell;
+  cell.size_bytes = block.size_bytes;
+  cell.block_bytes = held.block_bytes;
+  cell.held_bytes = held.held_bytes;
+  cell.age_seconds = static_cast<double>(end_nanos - block.birth_nanos) / kNanos;
+  cell.weight = held.one_in / p - held.one_in + 1;
+  return cell;
+}
+
 heap::AgeCell AgeOf(const Process& process, const LiveBlock& block) {
   const Process::Row& row = process.rows[block.row - 1];
   uint8_t log2_bytes = heap::kUnknownLog2;

@@ -9,9 +9,9 @@
 #include <vector>
 
 #include "tools/heap/heap_profile.h"
-#include "tools/load/recording/held_blocks.h"
 #include "tools/load/recording/label_table.h"
 #include "tools/load/recording/locations.h"
+#include "tools/load/recording/recording_profile.h"
 #include "tools/load/recording/stack_tree.h"
 #include "tracker/formats/recording.h"
 
@@ -92,6 +92,11 @@ heap::Amount WeightOf(uint64_t size_bytes, const Process::Row& row, double rate)
 heap::AgeCell LifetimeOf(const Process::Event& event);
 // Returns the age of a live block at the process's last sample or death.
 heap::AgeCell AgeOf(const Process& process, const LiveBlock& block);
+
+// Returns the cell of a live block.  A sample lies on a page only if it stays there, so of the
+// blocks on pages that are sampled with the probability p, one in p / N / (1 - p + p / N) is a
+// sample in place, if one of N samples stays: the block stands for N / p - N + 1.
+heap::HeldCell HeldCellOf(const Process& process, const LiveBlock& block, const Held& held);
 
 // Sorts the cells, and merges cells of the same age.
 void Merge(std::vector<heap::AgeCell>* cells);

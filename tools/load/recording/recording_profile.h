@@ -4,18 +4,27 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "absl/status/statusor.h"
 #include "tools/heap/heap_profile.h"
-#include "tools/load/recording/held_blocks.h"
 #include "tracker/formats/recording.h"
 #include "tracker/formats/recording_bytes.h"
 #include "tracker/formats/recording_process.h"
 
 namespace allomon::recording {
+
+// A live block on its ordinary page.
+struct Held {
+  double block_bytes = 0;  // of the block, with what its size class adds
+  double held_bytes = 0;   // of the page's free blocks
+  double one_in = 1;       // one of so many samples stays on its page
+};
+// Returns nothing for blocks that lie elsewhere.  `number` counts from 1.
+using FindHeld = std::function<std::optional<Held>(const Process& process, uint32_t number)>;
 
 struct RecordingOptions {
   std::string debug_dir;  // searched for debug files, besides the usual places; may be empty
