@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "tools/symbols/demangle.h"
 #include "tracker/names/base_name.h"
 
 namespace allomon::leaks {

@@ -9,7 +9,7 @@
 #include "tools/heap/heap_profile.h"
 #include "tools/heap/stacks.h"
 #include "tools/leaks/data_names.h"
-#include "tools/symbols/demangle.h"
+#include "tools/symbols/code_file.h"
 #include "tools/text/amounts.h"
 #include "tracker/names/base_name.h"
 

@@ -16,6 +16,11 @@
 // running process nothing, and strip leaves them.  If a file's addresses are moved later, a reader
 // learns by how much from the base section, which is loaded.  A function that is not inlined has
 // one nop.
+//
+// --gc-sections must drop nothing that such a note refers to, and does not look into notes that are
+// not loaded.  So the functions share a section, and refer to the base and the semaphores by
+// relocations that change nothing; and a loaded note, which is kept, refers to their section.  Its
+// type is none that readers of process_map.h look for.
 // clang-format off
 asm(".pushsection .note.allomon_probes, \"a\", \"note\"\n"
     ".balign 4\n"
