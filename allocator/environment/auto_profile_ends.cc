@@ -97,6 +97,7 @@ int BecomeDaemon(bool keeps_folder, bool keeps_streams, const FrameState& caller
   const pid_t child = allomon::internal::ForkDaemon();
   if (child < 0 && written) allomon::internal::ForgetExec();
   if (child < 0) return -1;
+  // NOLINTNEXTLINE(bugprone-infinite-loop): the call does not return.
   while (child > 0) syscall(SYS_exit_group, 0);
   if (setsid() == -1) return -1;
   if (!keeps_folder) static_cast<void>(!chdir("/"));

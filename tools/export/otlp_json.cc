@@ -31,7 +31,7 @@ using Fields = std::vector<Field>;
 
 // Returns the fields of the outermost message.
 const Fields& Data() {
-  using namespace otlp;  // NOLINT(build/namespaces): the table below is of its names
+  using namespace otlp;  // NOLINT(google-build-using-namespace): the table below is of its names
   constexpr Kind kNumber = Kind::kNumber, kLong = Kind::kLong, kUnsigned = Kind::kUnsigned,
                  kText = Kind::kText, kMessage = Kind::kMessage;
   static const Fields any_value = {{kStringValue, "stringValue", kText},

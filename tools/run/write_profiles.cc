@@ -102,8 +102,9 @@ absl::Status ProfileWriter::Read() {
   recording::RecordingOptions options;
   options.names = false;
   auto profiles = ReadProfiles(options);
-  if (profiles.ok()) Choose(*std::move(profiles));
-  return profiles.status();
+  if (!profiles.ok()) return profiles.status();
+  Choose(*std::move(profiles));
+  return absl::OkStatus();
 }
 
 void ProfileWriter::Choose(std::vector<HeapProfile> profiles) {

@@ -72,8 +72,9 @@ class Reader {
     if (!in_.SkipValue(&json)) return false;
     auto meta = ParseMeta(json);
     status_ = meta.status();
-    if (meta.ok()) meta_ = *std::move(meta);
-    return meta.ok();
+    if (!meta.ok()) return false;
+    meta_ = *std::move(meta);
+    return true;
   }
 
   // Reads an array whose elements are groups of `fields` numbers.
