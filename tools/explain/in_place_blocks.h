@@ -19,17 +19,17 @@ struct InPlaceBlock {
 };
 
 struct InPlaceBlocks {
-  uint32_t one_in = 0;  // one of so many followed blocks stays in place; 0: none
+  uint32_t one_in = 0;  // one of so many followed blocks stays in place; 0: no block
   uint64_t without_room = 0;
   std::vector<InPlaceBlock> blocks;
 };
 
-// Fails with one line, which names the remedy, if the process keeps none.
+// Fails with one line, which names the remedy, if the process keeps no block in place.
 absl::StatusOr<InPlaceBlocks> FindInPlaceBlocks(const ProcessFile& memory,
                                                 const std::vector<Mapping>& mappings);
 
-// Returns the page of blocks with that address; nullptr if none has it.  `areas` are in the order
-// of their addresses, without overlap.
+// Returns the page of blocks with that address; nullptr if no page has it.  `areas` are in the
+// order of their addresses, without overlap.
 const Area* PageOf(const std::vector<Area>& areas, uint64_t address);
 
 }  // namespace allomon::explain

@@ -27,7 +27,7 @@ using options::Bad;
 constexpr char kKind[] = "leak:";
 constexpr size_t kMostBytes = size_t{1} << 20;
 
-// As a regular expression that matches anywhere.
+// Returns a regular expression that matches anywhere.
 std::string ExpressionOf(std::string_view text) {
   constexpr char kSpecial[] = ".[](){}*+?|\\^$";
   std::string expression;
@@ -104,7 +104,7 @@ std::string NoteOf(const Lost& found, const Search& search) {
          " threads are not known, since they sleep in the kernel";
 }
 
-// With `only_direct` the profile leaves out blocks to which others lead.
+// The profile leaves out blocks to which others lead if `only_direct` is set.
 absl::StatusOr<Lost> FindLost(Search* search, bool only_direct, const std::string& debug_dir) {
   std::vector<size_t> places;
   std::vector<Blocks::Block> lost;

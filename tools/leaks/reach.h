@@ -27,7 +27,7 @@ class Blocks {
 
   // Finds the block that the address lies in, also in its middle; false if there is none.
   bool Find(uint64_t address, Block* block) const;
-  // What a block was reached from.  A search goes through blocks with smaller marks.
+  // The origin from which a block was reached.  A search goes through blocks with smaller marks.
   enum class Mark : uint8_t { kNone, kLost, kLostAgain, kRoot };
   // Finds the block, marks it, and returns false if it had the mark or a larger one.
   bool Reach(uint64_t address, Mark mark, Block* block);

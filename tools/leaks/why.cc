@@ -47,7 +47,7 @@ class Paths {
     return place_of_.at(search_.sampled()[sampled].block.number);
   }
 
-  // From the root on; empty if nothing refers to the block.
+  // Returns the path from the root on; empty if nothing refers to the block.
   std::vector<Step> StepsTo(const SampledBlock& sampled) {
     std::vector<Step> steps;
     uint64_t place = search_.marker().Referrer(sampled.block.number);
@@ -157,7 +157,7 @@ void AddTo(std::map<std::string, Reason>* reasons, const std::string& block,
   }
 }
 
-// What one of the sample's blocks stands for.
+// Returns the amount that one of the sample's blocks stands for.
 heap::Estimate ShareOf(const HeapProfile& profile, const heap::Sample& sample) {
   const heap::Amount& all = sample[heap::Metric::kLive];
   const auto blocks = static_cast<double>(std::max<size_t>(sample.live_numbers.size(), 1));

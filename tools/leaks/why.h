@@ -25,7 +25,7 @@ struct Step {
   size_t most_times = 1;
 };
 
-// Blocks whose paths have the same steps.
+// Blocks with paths of the same steps.
 struct Reason {
   std::string block;        // its function, and where that is
   std::vector<Step> steps;  // the first one is the root; empty: nothing refers to the blocks
@@ -38,7 +38,7 @@ struct Reason {
 absl::StatusOr<std::vector<Reason>> FindReasons(Search* search, const heap::Selection& selection,
                                                 const std::string& debug_dir);
 
-// For people.  `top` reasons are shown.
+// Returns the text for people.  `top` reasons are shown.
 std::string ReasonsText(const std::vector<Reason>& reasons, size_t top);
 
 }  // namespace allomon::leaks

@@ -132,7 +132,7 @@ struct InPlaceMap {
   uint32_t version;
   uint32_t size_bytes;  // of this structure
   const void* blocks;   // an InPlaceBlocks; nullptr: the backend keeps none in place
-  const void* one_in;   // address of a uint32_t: one of so many followed blocks stays; 0: none
+  const void* one_in;   // address of a uint32_t: one of so many followed blocks stays; 0: no block
 };
 
 inline constexpr uint32_t kSlotClasses = 64;  // at most, and one for no class
