@@ -7,7 +7,6 @@
 #include <utility>
 
 #include "tools/heap/heap_profile.h"
-#include "tools/heap/stacks.h"
 #include "tools/leaks/data_names.h"
 #include "tools/symbols/code_file.h"
 #include "tools/text/amounts.h"

@@ -9,7 +9,7 @@
 
 #include "absl/status/statusor.h"
 #include "tools/heap/interval.h"
-#include "tools/heap/selection.h"
+#include "tools/heap/stacks.h"
 #include "tools/leaks/search.h"
 
 namespace allomon::leaks {
