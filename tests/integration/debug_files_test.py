@@ -19,11 +19,12 @@ from support import Case, runfile  # noqa: E402
 PROGRAM = runfile("//tests/integration:debug_host")
 LIBRARY = runfile("//allocator:liballomon.so")
 ALLOMON = runfile("//tools/allomon:allomon")
+SOURCE = os.path.join(os.path.dirname(PROGRAM), "hosts", "debug_host.cc")
 SERVE_BYTES, ACCEPT_BYTES = 1000 * 1000, 1000 * 500
 
 
 def line_of(words):
-    with open(PROGRAM + ".cc", encoding="ascii") as file:
+    with open(SOURCE, encoding="ascii") as file:
         return next(i for i, line in enumerate(file, 1) if words in line)
 
 
