@@ -162,6 +162,19 @@ class Explain(Case):
         self.assert_near(free, HEAP["free_in_pages"], 3 * MIB)
         self.assertGreater(rows["recording"]["resident_bytes"], 0)
 
+    def test_below_allomon_run(self):
+        """The recording is a memory file, which no path leads to."""
+        run = self.spawn(
+            [ALLOMON, "run", "-q", "--exact", "-o", "x.pb.gz", HOST, self.path("file")],
+            {"ALLOMON_LIBRARY": LIBRARY},
+            file=True,
+        )
+        (child,) = subprocess.check_output(["pgrep", "-P", str(run.pid)], text=True).split()
+        done = self.run_plain([ALLOMON, "explain", child, "--format=json"])
+        self.assertEqual(done.returncode, 0, done.stderr)
+        (live,) = [row for row in json.loads(done.stdout)["rows"] if row["id"] == "live"]
+        self.assertEqual(live["name"], "live blocks, as asked for")
+
     def test_every_block_is_sampled(self):
         """Then live blocks lie in Allomon's own range, whose classes are others."""
         found, rows = self.explain(

@@ -35,9 +35,13 @@ class Leaks(Case):
         self.addCleanup(child.kill)
         return child
 
-    def record(self, *argv, rate="1"):
+    def record(self, *argv, rate="1", **environment):
         child = self.start(
-            *argv, LD_PRELOAD=LIBRARY, ALLOMON_RECORD=self.path("x.rec"), ALLOMON_RATE=rate
+            *argv,
+            LD_PRELOAD=LIBRARY,
+            ALLOMON_RECORD=self.path("x.rec"),
+            ALLOMON_RATE=rate,
+            **environment,
         )
         self.assertEqual(child.stdout.readline(), "ready\n")
         return child
@@ -69,6 +73,12 @@ class Leaks(Case):
         )
         # It may be asked again, and the process goes on.
         self.assertEqual(self.blocks(child.pid)[0], EXPECTED)
+        self.expect_to_go_on(child)
+
+    def test_samples_in_place_are_shown_and_their_table_keeps_none(self):
+        child = self.record(LOST, ALLOMON_IN_PLACE="1/1")
+        self.assertEqual(self.blocks(child.pid)[0], EXPECTED)
+        self.assertIn("::table of lost_blocks, at byte 0 to", self.why(child.pid, "KeepInTable"))
         self.expect_to_go_on(child)
 
     def test_one_block_of_a_ring_stands_for_all(self):

@@ -34,19 +34,6 @@ absl::StatusOr<Totals> ReadTotals(const Process& process) {
   return SumOf(ParseMappings(*text));
 }
 
-// The file of the recording, as this process finds it; "" without one.
-std::string RecordingOf(const Process& process, const std::vector<Mapping>& mappings,
-                        const std::vector<Area>& areas) {
-  for (const Area& area : areas) {
-    if (area.use != Use::kRecording) continue;
-    for (const Mapping& mapping : mappings) {
-      const bool is_its = mapping.begin == area.begin && mapping.name[0] == '/';
-      if (is_its) return process.PathOf(mapping.name);
-    }
-  }
-  return "";
-}
-
 // Rounding is the part of live blocks that was not asked for.
 void SplitLiveByRecording(const AskedFor& asked, Account* account) {
   double given_bytes = 0;
@@ -106,9 +93,9 @@ Facts ReadFacts(const Process& process, const std::vector<Mapping>& mappings, st
   return facts;
 }
 
-bool HasPython(const std::vector<Area>& areas) {
+bool Has(Use use, const std::vector<Area>& areas) {
   return std::any_of(areas.begin(), areas.end(),
-                     [](const Area& area) { return area.use == Use::kPython; });
+                     [use](const Area& area) { return area.use == use; });
 }
 
 absl::StatusOr<AskedFor> PythonsAskedFor() {
@@ -128,11 +115,9 @@ absl::StatusOr<Explanation> ExplainOnce(uint32_t pid) {
   const Facts facts = ReadFacts(process, *mappings, &found.backend, &notes);
   found.account = MakeAccount(*mappings, facts);
   found.account.notes = std::move(notes);
-  const std::string recording = RecordingOf(process, *mappings, facts.areas);
-  if (!recording.empty()) {
-    const auto asked = HasPython(facts.areas)
-                           ? PythonsAskedFor()
-                           : ReadAskedFor(recording, process.OwnId(), process.StartUnixNanos());
+  if (Has(Use::kRecording, facts.areas)) {
+    const auto asked =
+        Has(Use::kPython, facts.areas) ? PythonsAskedFor() : ReadAskedFor(process, facts.areas);
     if (asked.ok()) SplitLiveByRecording(*asked, &found.account);
     if (!asked.ok()) found.account.notes.emplace_back(asked.status().message());
   }

@@ -61,6 +61,8 @@ absl::StatusOr<InPlaceBlocks> FindInPlaceBlocks(const ProcessFile& memory,
     if (!memory.ReadAt(reinterpret_cast<uintptr_t>(table.cells), cells.data(), cells.size())) {
       return None("its samples in place cannot be read");
     }
+    found.table_begin = reinterpret_cast<uintptr_t>(table.cells);
+    found.table_end = found.table_begin + cells.size();
     for (size_t at = 0; at < cells.size(); at += table.cell_bytes) {
       InPlaceBlock block = {};
       memcpy(&block.address, cells.data() + at + table.address_offset, sizeof(block.address));

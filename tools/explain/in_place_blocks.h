@@ -22,6 +22,9 @@ struct InPlaceBlocks {
   uint32_t one_in = 0;  // one of so many followed blocks stays in place; 0: no block
   uint64_t without_room = 0;
   std::vector<InPlaceBlock> blocks;
+  // Addresses of the table that lists them.
+  uint64_t table_begin = 0;
+  uint64_t table_end = 0;
 };
 
 // Fails with one line, which names the remedy, if the process keeps no block in place.

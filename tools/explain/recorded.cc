@@ -1,8 +1,9 @@
 #include "tools/explain/recorded.h"
 
+#include <string>
+
 #include "absl/status/status.h"
-#include "tools/explain/heap_blocks.h"
-#include "tools/load/load.h"
+#include "tools/explain/recorded_blocks.h"
 
 namespace allomon::explain {
 namespace {
@@ -17,14 +18,12 @@ absl::Status NotKnown(const std::string& why) {
 
 }  // namespace
 
-absl::StatusOr<AskedFor> ReadAskedFor(const std::string& path, uint32_t pid,
-                                      int64_t process_start_unix_nanos) {
-  load::LoadOptions options;
+absl::StatusOr<AskedFor> ReadAskedFor(const Process& process, const std::vector<Area>& areas) {
+  recording::RecordingOptions options;
   options.names = false;
-  const auto profile = load::LoadHeapProfile(path, options);
+  const auto profile = ReadOwnRecording(process, areas, options);
   if (!profile.ok()) return NotKnown("cannot be read");
-  if (profile->is_sum || profile->pid != pid) return NotKnown("is of several processes");
-  if (profile->start_unix_nanos - process_start_unix_nanos > kMostLateNanos) {
+  if (profile->start_unix_nanos - process.StartUnixNanos() > kMostLateNanos) {
     return NotKnown("began later than the process");
   }
   if (profile->missing.samples != 0) return NotKnown("has lost samples");

@@ -2,10 +2,11 @@
 #ifndef ALLOMON_TOOLS_EXPLAIN_RECORDED_H_
 #define ALLOMON_TOOLS_EXPLAIN_RECORDED_H_
 
-#include <cstdint>
-#include <string>
+#include <vector>
 
 #include "absl/status/statusor.h"
+#include "tools/explain/heap_blocks.h"
+#include "tools/explain/process.h"
 #include "tools/heap/interval.h"
 
 namespace allomon::explain {
@@ -16,11 +17,9 @@ struct AskedFor {
   heap::Interval interval;  // in 95 of 100 runs; both ends are equal if it is exact
 };
 
-// Reads the file of a recording; its process may run.  Fails with the reason if the recording
-// lacks live blocks of the process: it began later, has lost samples, or belongs to several
-// processes.
-absl::StatusOr<AskedFor> ReadAskedFor(const std::string& path, uint32_t pid,
-                                      int64_t process_start_unix_nanos);
+// Reads what the process records; it may run.  Fails with the reason if the recording lacks live
+// blocks of the process: it began later, or has lost samples.
+absl::StatusOr<AskedFor> ReadAskedFor(const Process& process, const std::vector<Area>& areas);
 
 }  // namespace allomon::explain
 

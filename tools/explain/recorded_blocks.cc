@@ -1,5 +1,11 @@
 #include "tools/explain/recorded_blocks.h"
 
+#include <string>
+#include <utility>
+
+#include "absl/status/status.h"
+#include "tracker/formats/recording_bytes.h"
+
 namespace allomon::explain {
 namespace {
 
@@ -15,11 +21,52 @@ struct BlockName {
   uint32_t thread;
 };
 
+// The file of a recording, read where the process has it mapped.
+class MappedRecording final : public recording::RecordingBytes {
+ public:
+  MappedRecording(const Process& process, const Area& area)
+      : process_(process), begin_(area.begin), size_bytes_(area.end - area.begin) {}
+
+  uint64_t size() const override { return size_bytes_; }
+  bool Read(uint64_t offset, void* to, size_t count) const override {
+    return offset <= size_bytes_ && count <= size_bytes_ - offset &&
+           process_.memory().ReadAt(begin_ + offset, to, count);
+  }
+
+ private:
+  const Process& process_;
+  const uint64_t begin_;
+  const uint64_t size_bytes_;
+};
+
 }  // namespace
 
-bool MappedRecording::Read(uint64_t offset, void* to, size_t count) const {
-  return offset <= size_bytes_ && count <= size_bytes_ - offset &&
-         process_.memory().ReadAt(begin_ + offset, to, count);
+absl::StatusOr<process_map::Entries> ReadEntries(const ProcessFile& memory,
+                                                 const process_map::ProcessMap& map) {
+  process_map::Entries entries;
+  if (map.entries != nullptr && memory.ReadAt(AddressOf(map.entries), &entries, sizeof(entries))) {
+    return entries;
+  }
+  return absl::FailedPreconditionError("its Allomon cannot record");
+}
+
+absl::StatusOr<heap::HeapProfile> ReadOwnRecording(const Process& process,
+                                                   const std::vector<Area>& areas,
+                                                   recording::RecordingOptions options) {
+  const uint32_t own_id = process.OwnId();
+  options.is_chosen = [own_id](const recording::Process& recorded) {
+    return recorded.record.pid == own_id && !recorded.record.ended;
+  };
+  options.seen_nanos = recording::NanosSinceStart;
+  for (const Area& area : areas) {
+    if (area.use != Use::kRecording) continue;
+    auto profiles =
+        recording::ReadRecordingProfiles(MappedRecording(process, area), "its recording", options);
+    if (profiles.ok()) return std::move(profiles->front());
+  }
+  return absl::FailedPreconditionError(
+      "it records nothing, so no block of it is known: allomon ctl " +
+      std::to_string(process.pid()) + " start, or allomon run from its start on");
 }
 
 void RecordedBlocks::Add(const ReadMemory& read, const process_map::Entries& entries,

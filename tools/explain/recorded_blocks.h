@@ -1,33 +1,32 @@
-// The way from a sampled block of a process to its live block in the recording.
+// What a process records, and the way from a sampled block of it to its live block there.
 #ifndef ALLOMON_TOOLS_EXPLAIN_RECORDED_BLOCKS_H_
 #define ALLOMON_TOOLS_EXPLAIN_RECORDED_BLOCKS_H_
 
 #include <cstddef>
 #include <cstdint>
 #include <unordered_map>
+#include <vector>
 
+#include "absl/status/statusor.h"
 #include "tools/explain/heap_blocks.h"
 #include "tools/explain/process.h"
+#include "tools/heap/heap_profile.h"
+#include "tools/load/recording/recording_profile.h"
 #include "tracker/formats/process_map.h"
-#include "tracker/formats/recording_bytes.h"
 #include "tracker/formats/recording_process.h"
 
 namespace allomon::explain {
 
-// The file of a recording, read where the process has it mapped.  Refers to the process.
-class MappedRecording final : public recording::RecordingBytes {
- public:
-  MappedRecording(const Process& process, const Area& area)
-      : process_(process), begin_(area.begin), size_bytes_(area.end - area.begin) {}
+// Reads where the process has the entries of its blocks.  Fails with one line if it has none.
+absl::StatusOr<process_map::Entries> ReadEntries(const ProcessFile& memory,
+                                                 const process_map::ProcessMap& map);
 
-  uint64_t size() const override { return size_bytes_; }
-  bool Read(uint64_t offset, void* to, size_t count) const override;
-
- private:
-  const Process& process_;
-  const uint64_t begin_;
-  const uint64_t size_bytes_;
-};
+// Reads what the process records, where it has the file mapped: a memory file has no path.  Sets
+// which process of the file is meant, and its end, in `options`.  Fails with one line if it records
+// nothing.
+absl::StatusOr<heap::HeapProfile> ReadOwnRecording(const Process& process,
+                                                   const std::vector<Area>& areas,
+                                                   recording::RecordingOptions options);
 
 // Sampled blocks by the numbers that the recording has for them.
 class RecordedBlocks {

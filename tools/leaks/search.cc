@@ -51,10 +51,12 @@ absl::Status Search::ReadWhileStopped(const StoppedProcess& stopped) {
   const auto map = explain::FindProcessMap(process_.memory(), mappings_);
   if (!map.ok()) return map.status();
   map_ = *map;
-  if (map_.entries == nullptr ||
-      !process_.memory().ReadAt(AddressOf(map_.entries), &entries_, sizeof(entries_))) {
-    return absl::FailedPreconditionError("its Allomon cannot record");
-  }
+  const auto entries = explain::ReadEntries(process_.memory(), map_);
+  if (!entries.ok()) return entries.status();
+  entries_ = *entries;
+  in_place_ =
+      explain::FindInPlaceBlocks(process_.memory(), mappings_).value_or(explain::InPlaceBlocks{});
+  AddTable(in_place_);
   registers_ = stopped.registers();
   stack_pointers_ = stopped.stack_pointers();
   sleeping_threads_ = stopped.sleeping();
@@ -80,6 +82,27 @@ void Search::AddAreas() {
   });
 }
 
+// The table of blocks in place refers to all of them, and lies in the library's data.
+void Search::AddTable(const explain::InPlaceBlocks& in_place) {
+  if (in_place.table_end <= in_place.table_begin) return;
+  Area table;
+  table.begin = in_place.table_begin;
+  table.end = in_place.table_end;
+  table.use = Use::kTables;
+  const auto after =
+      std::upper_bound(areas_.begin(), areas_.end(), table,
+                       [](const Area& a, const Area& b) { return a.begin < b.begin; });
+  areas_.insert(after, table);
+}
+
+// They are blocks of the allocator's pages, which are known by now.
+void Search::AddBlocksInPlace() {
+  for (const explain::InPlaceBlock& in_place : in_place_.blocks) {
+    Blocks::Block block;
+    if (blocks_.Find(in_place.address, &block)) sampled_.push_back({block, in_place.entry});
+  }
+}
+
 // Words below the stack pointers of a mapping are of calls that have returned.
 uint64_t Search::BeginOfStack(const Mapping& mapping) const {
   uint64_t begin = UINT64_MAX;
@@ -103,6 +126,7 @@ void Search::AddRootsOf(const Mapping& mapping) {
 void Search::Mark(bool keeps_referrers) {
   AddAreas();
   blocks_.Sort();
+  AddBlocksInPlace();
   if (keeps_referrers) marker_.KeepReferrers();
   for (const uint64_t word : registers_) marker_.AddWord(word, Marker::kRegister);
   for (const Mapping& mapping : mappings_) {
@@ -119,31 +143,17 @@ absl::StatusOr<heap::HeapProfile> Search::ProfileOf(const std::vector<size_t>& c
   explain::RecordedBlocks recorded;
   for (const size_t place : chosen) recorded.Add(read, entries_, sampled_[place].entry, place);
   place_of_.clear();
-  const uint32_t own_id = process_.OwnId();
   recording::RecordingOptions options;
   options.debug_dir = debug_dir;
-  options.is_chosen = [own_id](const recording::Process& process) {
-    return process.record.pid == own_id && !process.record.ended;
-  };
-  options.seen_nanos = recording::NanosSinceStart;
   options.keeps_live = [&](const recording::Process& process, uint32_t number) {
     const size_t place = recorded.Find(process, number);
     if (place == explain::RecordedBlocks::kNone) return false;
     place_of_[number] = place;
     return true;
   };
-  for (const Area& area : areas_) {
-    if (area.use != Use::kRecording) continue;
-    auto profiles = recording::ReadRecordingProfiles(explain::MappedRecording(process_, area),
-                                                     "its recording", options);
-    if (!profiles.ok()) continue;
-    heap::HeapProfile profile = std::move(profiles->front());
-    profile.memory = {};  // it is of all blocks
-    return profile;
-  }
-  return absl::FailedPreconditionError(
-      "it records nothing, so no block of it is known: allomon ctl " +
-      std::to_string(process_.pid()) + " start, or allomon run from its start on");
+  auto profile = explain::ReadOwnRecording(process_, areas_, options);
+  if (profile.ok()) profile->memory = {};  // it is of all blocks
+  return profile;
 }
 
 std::optional<size_t> Search::SampledOf(uint32_t live_number) const {

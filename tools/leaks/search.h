@@ -11,6 +11,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "tools/explain/heap_blocks.h"
+#include "tools/explain/in_place_blocks.h"
 #include "tools/explain/mappings.h"
 #include "tools/explain/process.h"
 #include "tools/heap/heap_profile.h"
@@ -64,6 +65,8 @@ class Search {
  private:
   absl::Status ReadWhileStopped(const StoppedProcess& stopped);
   void AddAreas();
+  void AddTable(const explain::InPlaceBlocks& in_place);
+  void AddBlocksInPlace();
   void AddRootsOf(const explain::Mapping& mapping);
   uint64_t BeginOfStack(const explain::Mapping& mapping) const;
 
@@ -72,6 +75,7 @@ class Search {
   std::vector<explain::Area> areas_;
   process_map::ProcessMap map_ = {};
   process_map::Entries entries_ = {};
+  explain::InPlaceBlocks in_place_;
   Snapshot snapshot_;
   std::vector<uint64_t> registers_;
   std::vector<uint64_t> stack_pointers_;

@@ -75,16 +75,13 @@ absl::Status Reader::ReadBlocks(const std::vector<explain::Mapping>& mappings) {
 absl::Status Reader::ReadNames(const std::vector<explain::Mapping>& mappings) {
   const auto map = explain::FindProcessMap(process_.memory(), mappings);
   if (!map.ok()) return map.status();
+  const auto entries = explain::ReadEntries(process_.memory(), *map);
+  if (!entries.ok()) return entries.status();
   const auto read = [this](uint64_t address, void* to, size_t size_bytes) {
     return process_.memory().ReadAt(address, to, size_bytes);
   };
-  process_map::Entries entries;
-  if (map->entries == nullptr ||
-      !read(reinterpret_cast<uintptr_t>(map->entries), &entries, sizeof(entries))) {
-    return absl::FailedPreconditionError("its Allomon cannot record");
-  }
   for (size_t i = 0; i < in_place_.blocks.size(); ++i) {
-    names_.Add(read, entries, in_place_.blocks[i].entry, i);
+    names_.Add(read, *entries, in_place_.blocks[i].entry, i);
   }
   return absl::OkStatus();
 }
@@ -124,29 +121,17 @@ bool Reader::HasPython() const {
 }
 
 absl::StatusOr<heap::HeapProfile> Reader::Profile(const std::string& debug_dir) {
-  const uint32_t own_id = process_.OwnId();
   recording::RecordingOptions options;
   options.debug_dir = debug_dir;
-  options.is_chosen = [own_id](const recording::Process& process) {
-    return process.record.pid == own_id && !process.record.ended;
-  };
-  options.seen_nanos = recording::NanosSinceStart;
   options.find_held = [this](const recording::Process& process, uint32_t number) {
     return HeldBy(process, number);
   };
-  for (const Area& area : areas_) {
-    if (area.use != Use::kRecording) continue;
-    known_blocks_ = 0;
-    auto profiles = recording::ReadRecordingProfiles(explain::MappedRecording(process_, area),
-                                                     "its recording", options);
-    if (!profiles.ok()) continue;
-    profiles->front().pages = CountPages();
-    if (HasPython()) heap::WeighArenas(&profiles->front());
-    return std::move(profiles->front());
-  }
-  return absl::FailedPreconditionError(
-      "it records nothing, so no block of it is known: allomon "
-      "run --in-place=1/16, or ALLOMON_RECORD");
+  known_blocks_ = 0;
+  auto profile = explain::ReadOwnRecording(process_, areas_, options);
+  if (!profile.ok()) return profile;
+  profile->pages = CountPages();
+  if (HasPython()) heap::WeighArenas(&*profile);
+  return profile;
 }
 
 }  // namespace
