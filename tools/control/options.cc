@@ -10,11 +10,7 @@ namespace {
 using options::Bad;
 using options::BadValue;
 using options::ParseNumber;
-
-absl::Status ParsePid(const std::string& text, uint32_t* pid) {
-  if (ParseNumber(text, pid) && *pid != 0 && *pid <= INT32_MAX) return absl::OkStatus();
-  return Bad("\"" + text + "\" is not the id of a process; allomon list shows them");
-}
+using options::ParsePid;
 
 absl::Status ParseSeconds(const char* name, const std::string& value, double* seconds) {
   constexpr double kMost = 1e6;

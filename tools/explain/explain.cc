@@ -46,10 +46,7 @@ absl::Status AddWord(const std::string& word, Options* options) {
     options->file = word;
     return absl::OkStatus();
   }
-  if (options::ParseNumber(word, &options->pid) && options->pid != 0 && options->pid <= INT32_MAX) {
-    return absl::OkStatus();
-  }
-  return Bad("\"" + word + "\" is not the id of a process; allomon list shows some");
+  return options::ParsePid(word, &options->pid);
 }
 
 absl::Status Check(const Options& options) {

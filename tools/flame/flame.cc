@@ -182,16 +182,8 @@ std::string SizeText(size_t bytes) {
 // The only metric of such a profile is what live blocks hold of their pages.
 absl::StatusOr<heap::HeapProfile> LoadPages(const std::string& process,
                                             const std::string& debug_dir) {
-  uint32_t pid = 0;
-  if (!options::ParseNumber(process, &pid) || pid == 0 || pid > INT32_MAX) {
-    return absl::InvalidArgumentError("\"" + process +
-                                      "\" is not the id of a process; allomon list shows some");
-  }
-  auto profile = pages::ReadHeldPages(pid, debug_dir);
-  if (!profile.ok()) {
-    return absl::Status(profile.status().code(),
-                        "process " + process + ": " + std::string(profile.status().message()));
-  }
+  auto profile = pages::ReadHeldPages(process, debug_dir);
+  if (!profile.ok()) return profile;
   profile->notes.push_back("free blocks in pages with live ones: " +
                            SizeText(static_cast<size_t>(profile->pages->free_bytes)) +
                            " by the allocator's own walk");

@@ -137,8 +137,9 @@ absl::StatusOr<uint32_t> PidOf(const views::Options& options) {
   if (options.files.empty()) return Bad("name a process by its id; allomon list shows some");
   if (options.files.size() > 1) return Bad("one process at a time: \"" + options.files[1] + "\"");
   uint32_t pid = 0;
-  if (options::ParseNumber(options.files[0], &pid) && pid != 0 && pid <= INT32_MAX) return pid;
-  return Bad("\"" + options.files[0] + "\" is not the id of a process; allomon list shows some");
+  const absl::Status status = options::ParsePid(options.files[0], &pid);
+  if (!status.ok()) return status;
+  return pid;
 }
 
 CommandResult Failed(const absl::Status& status) {

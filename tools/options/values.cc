@@ -29,6 +29,11 @@ int SuffixShift(std::string_view text) {
 
 absl::Status Bad(const std::string& what) { return absl::InvalidArgumentError(what); }
 
+absl::Status ParsePid(const std::string& text, uint32_t* pid) {
+  if (ParseNumber(text, pid) && *pid != 0 && *pid <= INT32_MAX) return absl::OkStatus();
+  return Bad("\"" + text + "\" is not the id of a process; allomon list shows them");
+}
+
 absl::Status BadValue(const char* name, const std::string& value, const std::string& allowed) {
   return Bad(std::string(name) + ": \"" + value + "\" is not " + allowed);
 }

@@ -25,6 +25,9 @@ bool ParseNumber(std::string_view text, Number* number) {
   return error == std::errc() && rest == end;
 }
 
+// The id of a process.
+absl::Status ParsePid(const std::string& text, uint32_t* pid);
+
 // libc++ has std::from_chars for doubles from its version 20 on.  Abseil's takes 0x1, too.
 inline bool ParseNumber(std::string_view text, double* number) {
   const char* const end = text.data() + text.size();

@@ -14,6 +14,7 @@
 #include "tools/explain/recorded_blocks.h"
 #include "tools/heap/held.h"
 #include "tools/load/recording/recording_profile.h"
+#include "tools/options/values.h"
 #include "tracker/formats/process_map.h"
 
 namespace allomon::pages {
@@ -136,11 +137,18 @@ absl::StatusOr<heap::HeapProfile> Reader::Profile(const std::string& debug_dir) 
 
 }  // namespace
 
-absl::StatusOr<heap::HeapProfile> ReadHeldPages(uint32_t pid, const std::string& debug_dir) {
+absl::StatusOr<heap::HeapProfile> ReadHeldPages(const std::string& process,
+                                                const std::string& debug_dir) {
+  uint32_t pid = 0;
+  const absl::Status is_id = options::ParsePid(process, &pid);
+  if (!is_id.ok()) return is_id;
   Reader reader(pid);
-  const absl::Status status = reader.Read();
-  if (!status.ok()) return status;
-  return reader.Profile(debug_dir);
+  const absl::Status is_read = reader.Read();
+  auto profile =
+      is_read.ok() ? reader.Profile(debug_dir) : absl::StatusOr<heap::HeapProfile>(is_read);
+  if (profile.ok()) return profile;
+  return absl::Status(profile.status().code(),
+                      "process " + process + ": " + std::string(profile.status().message()));
 }
 
 }  // namespace allomon::pages

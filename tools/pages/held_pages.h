@@ -11,9 +11,10 @@
 namespace allomon::pages {
 
 // Returns the profile of what the process has recorded, with HeapProfile::pages, and with a
-// HeldCell for each sampled block that lies on its ordinary page.  The process runs on meanwhile.
-// Fails with one line, which names the remedy.
-absl::StatusOr<heap::HeapProfile> ReadHeldPages(uint32_t pid, const std::string& debug_dir);
+// HeldCell for each sampled block that lies on its ordinary page.  `process` is its id.  It runs on
+// meanwhile.  Fails with one line, which names the process and the remedy.
+absl::StatusOr<heap::HeapProfile> ReadHeldPages(const std::string& process,
+                                                const std::string& debug_dir);
 
 }  // namespace allomon::pages
 

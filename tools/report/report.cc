@@ -9,7 +9,6 @@
 #include "tools/mlmon/debug_file_names.h"
 #include "tools/mlmon/inputs.h"
 #include "tools/options/documents.h"
-#include "tools/options/values.h"
 #include "tools/pages/held_pages.h"
 #include "tools/report/flat/functions.h"
 #include "tools/report/flat/origin.h"
@@ -242,18 +241,11 @@ class Run {
   }
 
   CommandResult ShowProcess(const Options& options) const {
-    const std::string& word = options.files[0];
-    uint32_t pid = 0;
-    if (!options::ParseNumber(word, &pid) || pid == 0 || pid > INT32_MAX) {
-      return Failed(absl::InvalidArgumentError(
-          "\"" + word + "\" is not the id of a process; allomon list shows some"));
-    }
-    const auto profile = pages::ReadHeldPages(pid, options.debug_dir);
-    auto text = profile.ok() ? views::ShowProfile(*profile, options, terminal_)
-                             : absl::StatusOr<std::string>(profile.status());
+    const auto profile = pages::ReadHeldPages(options.files[0], options.debug_dir);
+    if (!profile.ok()) return Failed(profile.status());
+    auto text = views::ShowProfile(*profile, options, terminal_);
     if (text.ok()) return {0, *std::move(text), ""};
-    return Failed(absl::Status(text.status().code(),
-                               "process " + word + ": " + std::string(text.status().message())));
+    return Failed(text.status());
   }
 
   CommandResult Show(Options* options) const {
