@@ -3,19 +3,16 @@
 #include <unistd.h>
 
 #include <atomic>
-#include <cmath>
 #include <cstring>
 #include <memory>
 #include <new>
 
-#include "tracker/base/words.h"
 #include "tracker/control/control_file.h"
 #include "tracker/control/orders.h"
 #include "tracker/control/probe_sampler.h"
 #include "tracker/core/control.h"
 #include "tracker/core/fork.h"
 #include "tracker/core/one_inside.h"
-#include "tracker/core/valueless_client.h"
 #include "tracker/recording/fork_mark.h"
 
 namespace allomon::control {
@@ -76,17 +73,11 @@ class Attendant {
 };
 Attendant g_attendant;
 
-class LookingClient final : public internal::ValuelessClient {
- public:
-  bool AllocMinor(const Allocation&, internal::ValueRoom*) override { return Look(); }
-  bool AllocMajor(const Allocation&, internal::ValueRoom*) override { return Look(); }
-
- private:
-  static bool Look() {
-    g_attendant.Look();
-    return false;
-  }
-};
+// Called at a sample.
+void LookAtAll() {
+  LookAtProbes();
+  g_attendant.Look();
+}
 
 const char* Attendant::MakePage() {
   const char* const error = file_.Open(pid_, static_cast<uint32_t>(getppid()));
@@ -97,32 +88,18 @@ const char* Attendant::MakePage() {
   return nullptr;
 }
 
-internal::Session::Config ConfigOf(const AttendOptions& options) {
-  internal::Session::Config config;
-  config.kind = internal::SessionKind::kAttendant;
-  config.rate = static_cast<double>(internal::kBytesPerWord) / kLookGapBytes;
-  config.seed = options.seed ? *options.seed : internal::RandomSeed();
-  config.follows_blocks = false;
-  config.concurrent = true;
-  return config;
-}
-
 const char* Attendant::Start(const AttendOptions& options) {
   const internal::SuspendedSampling suspended;
   pid_ = static_cast<uint32_t>(getpid());
   const bool fits = orders_.SetDefaults(options);
   if (const char* const error = MakePage()) return error;
-  std::unique_ptr<internal::SessionClient> client = std::make_unique<LookingClient>();
-  if (fits &&
-      internal::StartSession(ConfigOf(options), client).error == internal::ControlError::kNone) {
-    return nullptr;
-  }
-  End();
-  return fits ? "too many sessions sample already" : "the path of ALLOMON_RECORD is too long";
+  const char* const error =
+      fits ? StartLooking(LookAtAll, options.seed) : "the path of ALLOMON_RECORD is too long";
+  if (error != nullptr) End();
+  return error;
 }
 
 void Attendant::Look() {
-  LookAtProbes();
   const internal::OneInside::Scope inside(door_);
   if (!inside) return;
   if (fork_mark_.IsInChild()) BeginAsChild();

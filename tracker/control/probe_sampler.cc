@@ -102,7 +102,6 @@ class ProbeSampler {
     gap_bytes_ = options.gap_bytes;
     seed_ = options.seed ? *options.seed : internal::RandomSeed();
   }
-  uint64_t seed() const { return seed_; }
   void Look() {
     const bool is_wanted = IsAnyAttached();
     if (is_wanted == (session_ != 0)) return;
@@ -137,14 +136,17 @@ std::atomic<bool> g_is_set{false};
 
 class LookingClient final : public internal::ValuelessClient {
  public:
+  explicit LookingClient(void (*look)()) : look_(look) {}
   bool AllocMinor(const Allocation&, ValueRoom*) override { return Look(); }
   bool AllocMajor(const Allocation&, ValueRoom*) override { return Look(); }
 
  private:
-  static bool Look() {
-    LookAtProbes();
+  bool Look() const {
+    look_();
     return false;
   }
+
+  void (*const look_)();
 };
 
 }  // namespace
@@ -159,20 +161,24 @@ void LookAtProbes() {
   if (g_is_set.load(std::memory_order_acquire)) g_sampler.Look();
 }
 
-const char* WatchProbes(const ProbeOptions& options) {
+const char* StartLooking(void (*look)(), std::optional<uint64_t> seed) {
   const internal::SuspendedSampling suspended;
-  SetProbes(options);
   internal::Session::Config config;
   config.kind = SessionKind::kAttendant;
   config.rate = RateOf(kLookGapBytes);
-  config.seed = g_sampler.seed() + 1;  // not the samples of the session that serves
+  config.seed = seed ? *seed : internal::RandomSeed();
   config.follows_blocks = false;
   config.concurrent = true;
-  std::unique_ptr<internal::SessionClient> client(new (std::nothrow) LookingClient);
+  std::unique_ptr<internal::SessionClient> client(new (std::nothrow) LookingClient(look));
   if (client == nullptr) return "memory is short";
   const bool is_started =
       internal::StartSession(config, client).error == internal::ControlError::kNone;
   return is_started ? nullptr : "too many sessions sample already; stop one";
+}
+
+const char* WatchProbes(const ProbeOptions& options) {
+  SetProbes(options);
+  return StartLooking(LookAtProbes, options.seed);
 }
 
 }  // namespace allomon::control

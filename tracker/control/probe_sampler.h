@@ -2,7 +2,7 @@
 // session samples blocks and calls the probes: `alloc` for each sampled block of malloc, `free`
 // when one of these dies, `promote` for each sampled managed block that leaves the nursery.
 //
-// There is no thread and no signal.  A look at the semaphores (two loads for each probe) starts and
+// There is no thread and no signal.  A look at the semaphores (a load for each probe) starts and
 // ends the session; it is made by the attendant, or by WatchProbes() at a sample of its own, about
 // once in the 8 MiB that a thread allocates.  A process that does not allocate serves nobody.
 //
@@ -37,6 +37,11 @@ void SetProbes(const ProbeOptions& options);
 // Called inside a callback; any thread, and threads that come meanwhile go by.  If memory or a
 // session is short, the next look tries again.
 void LookAtProbes();
+
+// Starts a session that calls look() inside a callback, once in kLookGapBytes of a thread on the
+// average.  `seed`: default random.  Not inside malloc.  Returns nullptr, or an error and its
+// remedy.
+const char* StartLooking(void (*look)(), std::optional<uint64_t> seed);
 
 // SetProbes(), and a session that looks.  For processes without an attendant.  Not inside malloc.
 // Returns nullptr, or an error and its remedy.
