@@ -1,6 +1,9 @@
 // The host of the crossings: `host ROW [ARGUMENT...]`.  See rows.h.
+#include <dirent.h>
+#include <fcntl.h>
 #include <unistd.h>
 
+#include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -66,7 +69,30 @@ void UseTime() {
   while (clock() < end) Compute(1);
 }
 
+void CopyToStderr(const char* path) {
+  const int file = open(path, O_RDONLY | O_CLOEXEC);
+  char text[512];
+  const ssize_t bytes = file < 0 ? -1 : read(file, text, sizeof(text));
+  if (bytes > 0 && write(STDERR_FILENO, text, static_cast<size_t>(bytes)) != bytes) return;
+  if (file >= 0) close(file);
+}
+
+// Says in which system call each thread waits, or that it runs, and ends the host.  It may have
+// interrupted malloc, but nothing is certain in a host that hangs.
+void OnAlarm(int) {
+  if (DIR* const tasks = opendir("/proc/self/task")) {
+    while (const dirent* const task = readdir(tasks)) {
+      char path[64];
+      snprintf(path, sizeof(path), "/proc/self/task/%.16s/syscall", task->d_name);
+      CopyToStderr(path);
+    }
+  }
+  signal(SIGALRM, SIG_DFL);
+  raise(SIGALRM);
+}
+
 int Run(const Row& row, Arguments arguments) {
+  signal(SIGALRM, OnAlarm);
   alarm(40);  // a host that hangs is a failure
   g_kept = malloc(1 << 20);
   if (getenv("CROSSING_TIME") != nullptr) UseTime();

@@ -28,6 +28,11 @@ struct KernelAction {
 
 constexpr unsigned long kHasRestorer = 0x04000000;  // NOLINT: SA_RESTORER
 
+// The first real-time signal of the kernel is glibc's: pthread_cancel sends it to a thread that may
+// be cancelled at any instruction.  Such a thread would end inside a tick, and take along what the
+// tick has begun.  sigaddset() refuses the signal.
+constexpr uint64_t kCancellation = uint64_t{1} << (32 - 1);
+
 int g_signal = 0;
 
 // What the assembler counts with.
@@ -60,6 +65,7 @@ bool SetTickAction(int signal, const struct sigaction& action) {
                            kHasRestorer,
                        AllomonTickReturn, 0};
   memcpy(&ours.mask, &action.sa_mask, sizeof(ours.mask));
+  ours.mask |= kCancellation;
   return syscall(SYS_rt_sigaction, signal, &ours, nullptr, sizeof(ours.mask)) == 0;
 }
 
