@@ -1,4 +1,4 @@
-// A program whose pages have a known share of live blocks, for pages_test.py.
+// Keeps a known share of the blocks of each page, for pages_test.py.
 //
 //   half_empty_pages [PAGES]   prints the bytes that each function's blocks hold, and waits
 //

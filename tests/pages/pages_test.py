@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""`allomon report --view=pages` says which blocks hold the free memory of half-empty pages.
+"""`allomon report --view=pages` says which blocks hold the free memory of half-empty pages, and
+`--view=unused` which bytes of blocks were never used.
 
 The figures of the README, which take minutes:
 
@@ -28,6 +29,7 @@ from support import Case, runfile  # noqa: E402
 ALLOMON = runfile("//tools/allomon:allomon")
 LIBRARY = runfile("//allocator:liballomon.so")
 HALF_EMPTY = runfile("//tests/pages:half_empty_pages")
+UNUSED = runfile("//tests/pages:unused_contents")
 OCCUPANCY = {"KeepOneInTen": 10, "KeepOneInFour": 25, "KeepHalf": 50, "KeepMost": 90,
              "KeepAll": 100}
 BLOCK_BYTES = {"KeepOneInTen": 48, "KeepOneInFour": 96, "KeepHalf": 640, "KeepMost": 320}
@@ -35,7 +37,9 @@ RUNS = int(os.environ.get("ALLOMON_PAGES_RUNS", "0"))
 SIGMAS = 5.7
 
 
-class Pages(Case):
+class Recorded(Case):
+    """Programs that say what they keep, and wait."""
+
     def start(self, *argv, **environment):
         child = subprocess.Popen(
             argv,
@@ -63,6 +67,12 @@ class Pages(Case):
             said[name] = int(free_bytes)
         self.fail(child.stderr.read())
 
+    def finish(self, child):
+        out, err = child.communicate("go\n", timeout=60)
+        self.assertEqual((child.returncode, out, err), (0, "done\n", ""))
+
+
+class Pages(Recorded):
     def pages(self, pid, *options):
         return self.run_plain([ALLOMON, "report", "--view=pages", *options, str(pid)])
 
@@ -73,10 +83,6 @@ class Pages(Case):
         self.assertEqual((done.returncode, done.stderr), (0, ""))
         report = json.loads(done.stdout)
         return report, {row["function"]: row for row in report["pages"]}
-
-    def finish(self, child):
-        out, err = child.communicate("go\n", timeout=60)
-        self.assertEqual((child.returncode, out, err), (0, "done\n", ""))
 
     def test_every_block_in_place_is_exact(self):
         child, said = self.record(HALF_EMPTY, "1")
@@ -294,6 +300,90 @@ print("done", flush=True)
         print({name: f"{100 * count / RUNS:.1f} %" for name, count in covered.items()}, flush=True)
         for name, count in covered.items():
             self.assertTrue(0.93 <= count / RUNS <= 0.97, (name, count))
+
+
+# Bytes and number of blocks, as in unused_contents.cc.
+ASKED = {"FillPart": (4096, 1000), "NeverWrite": (8192, 1000)}
+
+
+class UnusedContents(Recorded):
+    def unused(self, pid, *options):
+        return self.run_plain([ALLOMON, "report", "--view=unused", *options, str(pid)])
+
+    def rows(self, pid):
+        done = self.unused(pid, "--json", "--top=0")
+        if done.returncode == 2 and "may not be read" in done.stderr:
+            self.skipTest("NOT TESTED: " + done.stderr.strip())
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        report = json.loads(done.stdout)
+        return report, {row["function"]: row for row in report["unused_sites"]}
+
+    @staticmethod
+    def resident_bytes(pid):
+        with open(f"/proc/{pid}/smaps_rollup", encoding="utf-8") as file:
+            return int(re.search(r"^Rss: +(\d+) kB$", file.read(), re.M)[1]) << 10
+
+    def test_what_is_never_written_is_exact_and_stays_untouched(self):
+        child, said = self.record(UNUSED)
+        before = self.resident_bytes(child.pid)
+        report, rows = self.rows(child.pid)
+        self.assertLess(abs(self.resident_bytes(child.pid) - before), 1 << 20)
+        self.assertEqual((report["unseen_blocks"], report["unread_blocks"]), (0, 0))
+        for name in ("Reserve", "FillPart", "NeverWrite"):
+            row = rows[name]
+            self.assertEqual(row["unused"], said[name], name)
+            self.assertEqual(row["untouched"] + row["zero"], said[name], name)
+            self.assertIn("less saves", row["advice"])
+        self.assertGreater(rows["Reserve"]["untouched"], 0.99 * said["Reserve"])
+        self.assertNotIn("FillAll", rows)
+        self.assertNotIn("EndInNull", rows)
+        self.assertRegex(
+            self.unused(child.pid).stdout,
+            r"\nReserve: asks for 1\.0 GiB a block and uses 51\.2 MiB: less saves 972\.8 MiB, of "
+            r"which 972\.\d MiB were never resident\n",
+        )
+        self.finish(child)
+
+    def run_unused(self, seed=None):
+        """Returns what is estimated of each function, and the truth."""
+        seeded = {} if seed is None else {"ALLOMON_SEED": str(seed)}
+        child, said = self.record(UNUSED, rate="1e-3", in_place="1/2", **seeded)
+        _, rows = self.rows(child.pid)
+        self.finish(child)
+        os.remove(self.path("x.rec"))
+        self.assertEqual(rows["Reserve"]["unused"], said["Reserve"])  # surely sampled
+        return {name: (rows[name], said[name]) for name in ASKED}
+
+    def test_estimates_of_what_is_unused_have_no_bias(self):
+        runs = [self.run_unused(seed) for seed in range(1, 9)]
+        for name, (size, blocks) in ASKED.items():
+            off = sum(run[name][0]["unused"] - run[name][1] for run in runs)
+            p = -math.expm1((size // 8 + 1) * math.log1p(-1e-3))
+            of_block = runs[0][name][1] / blocks
+            variance = len(runs) * blocks * of_block**2 * (1 / p - 1)
+            self.assertLess(abs(off), SIGMAS * math.sqrt(variance), name)
+            within = [run[name][0]["unused_low"] <= run[name][1] <= run[name][0]["unused_high"]
+                      for run in runs]
+            self.assertGreaterEqual(sum(within), 3)  # of 8, in all but 1 of 2 million such runs
+
+    @unittest.skipIf(RUNS == 0, "ALLOMON_PAGES_RUNS=1000 takes minutes")
+    def test_intervals_of_what_is_unused_cover(self):
+        covered = dict.fromkeys(ASKED, 0)
+        for _ in range(RUNS):
+            for name, (row, truth) in self.run_unused().items():
+                covered[name] += row["unused_low"] <= truth <= row["unused_high"]
+        print({name: f"{100 * count / RUNS:.1f} %" for name, count in covered.items()}, flush=True)
+        for name, count in covered.items():
+            self.assertTrue(0.93 <= count / RUNS <= 0.97, (name, count))
+
+    def test_a_process_that_cannot_be_asked_is_one_line(self):
+        plain = self.start("/bin/cat")
+        for words, line in ((["4000000"], "there is no process 4000000"),
+                            ([str(plain.pid)], "Allomon is not in this process")):
+            done = self.run_plain([ALLOMON, "report", "--view=unused", *words])
+            self.assertEqual((done.returncode, done.stdout), (2, ""), words)
+            self.assertIn(line, done.stderr)
+            self.assertEqual(done.stderr.count("\n"), 1)
 
 
 if __name__ == "__main__":

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <fstream>
 
-#include "tests/views/server_profile.h"
+#include "tests/views/hand_made.h"
 #include "tools/pprof/gzip.h"
 #include "tools/pprof/pprof.h"
 #include "tools/report/report.h"

@@ -41,6 +41,9 @@ std::string Csv(const heap::HeapProfile& profile, const std::vector<std::string>
 // Returns the error line of a report that must fail.
 std::string Failure(const heap::HeapProfile& profile, const std::vector<std::string>& args);
 
+// A server that leaks, has a cache, formats many short texts, and once held 40 MB for a moment.
+HandMade Server();
+
 }  // namespace allomon::views
 
 #endif  // ALLOMON_TESTS_VIEWS_HAND_MADE_H_

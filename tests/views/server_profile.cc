@@ -1,4 +1,4 @@
-#include "tests/views/server_profile.h"
+#include "tests/views/hand_made.h"
 
 namespace allomon::views {
 namespace {

@@ -7,7 +7,6 @@
 #include <nlohmann/json.hpp>
 
 #include "tests/views/hand_made.h"
-#include "tests/views/server_profile.h"
 #include "tools/report/table/headline.h"
 #include "tools/text/plain_text.h"
 

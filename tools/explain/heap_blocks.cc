@@ -263,6 +263,11 @@ void MakeDisjoint(std::vector<Area>* areas) {
 
 absl::StatusOr<ProcessMap> FindProcessMap(const ProcessFile& memory,
                                           const std::vector<Mapping>& mappings) {
+  if (memory.error() != 0) {
+    return absl::PermissionDeniedError(
+        "its memory may not be read, so its heap is not split; ask as root, or as the user and the "
+        "parent of the process");
+  }
   for (const uint64_t address : FindNotes(memory, mappings, process_map::kNoteType)) {
     ProcessMap map;
     if (!Read(memory, address, &map) ||
@@ -281,11 +286,6 @@ absl::StatusOr<ProcessMap> FindProcessMap(const ProcessFile& memory,
 
 absl::StatusOr<HeapBlocks> FindHeapBlocks(const Process& process,
                                           const std::vector<Mapping>& mappings) {
-  if (process.memory().error() != 0) {
-    return absl::PermissionDeniedError(
-        "its memory may not be read, so its heap is not split; ask as root, or as the user and the "
-        "parent of the process");
-  }
   const auto map = FindProcessMap(process.memory(), mappings);
   if (!map.ok()) return map.status();
   HeapBlocks found;

@@ -73,7 +73,8 @@ void VisitSampledBlocks(const ReadMemory& read, const process_map::ProcessMap& m
                         const process_map::SampledBlocks& sampled,
                         const std::function<void(const SampledBlock& block)>& visit);
 
-// Fails if the process has no Allomon, or another version of it; the line says which.
+// Fails if the memory may not be read, or if the process has no Allomon or another version of it;
+// the line says which.
 absl::StatusOr<process_map::ProcessMap> FindProcessMap(const ProcessFile& memory,
                                                        const std::vector<Mapping>& mappings);
 

@@ -165,10 +165,12 @@ uint64_t Process::PageEntry(uint64_t page) const {
 
 bool Process::HasContent(uint64_t page) const { return PageEntry(page) >> 62 != 0; }
 
+bool Process::IsResident(uint64_t page) const { return PageEntry(page) >> 63 != 0; }
+
 uint64_t Process::ResidentBytes(uint64_t begin, uint64_t end) const {
   uint64_t pages = 0;
   for (uint64_t page = begin / page_bytes_; page < end / page_bytes_; ++page) {
-    pages += PageEntry(page) >> 63;
+    if (IsResident(page)) ++pages;
   }
   return pages * page_bytes_;
 }

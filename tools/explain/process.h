@@ -67,6 +67,8 @@ class Process {
   // Whether the page of this number was written or read: it is resident, or swapped.  Other pages
   // are zero or as in their file.
   bool HasContent(uint64_t page) const;
+  bool IsResident(uint64_t page) const;
+  uint64_t page_bytes() const { return page_bytes_; }
 
  private:
   uint64_t PageEntry(uint64_t page) const;

@@ -123,6 +123,21 @@ struct Pages {
   double one_in = 0;           // one of so many samples stays on its page
 };
 
+// A live block of malloc that was sampled, in a process that runs.
+struct UseCell {
+  double size_bytes = 0;       // as asked for
+  double untouched_bytes = 0;  // in pages that were never written or read
+  double zero_bytes = 0;       // at its end, in pages that were
+  double weight = 1;           // blocks that it stands for: 1 by its probability
+};
+
+// How much was seen of the contents of the blocks of a running process.
+struct Contents {
+  double seen_blocks = 0;    // those with a UseCell
+  double unseen_blocks = 0;  // sampled and live, but freed meanwhile, or guarded
+  double unread_blocks = 0;  // of those seen, not read to their last byte that is not zero: swapped
+};
+
 // The origin of memory, by the recording.
 enum class Source : uint8_t {
   kUnknown,         // files of other formats and of older versions
@@ -153,6 +168,7 @@ struct Sample {
   // Numbers of live blocks in their recording.  Empty, unless the reader was told to keep them.
   std::vector<uint32_t> live_numbers;
   std::vector<HeldCell> held;  // one for each block in HeapProfile::pages
+  std::vector<UseCell> uses;   // one for each block in HeapProfile::contents
 
   Amount& operator[](Metric metric) { return amounts[static_cast<size_t>(metric)]; }
   const Amount& operator[](Metric metric) const { return amounts[static_cast<size_t>(metric)]; }
@@ -240,7 +256,8 @@ struct HeapProfile {
   double duration_seconds = 0;
   double peak_seconds = 0;  // time of the peak, since the start
   ProcessMemory memory;
-  std::optional<Pages> pages;  // only of a process that runs
+  std::optional<Pages> pages;        // only of a process that runs
+  std::optional<Contents> contents;  // only of a process that runs
   Missing missing;
   std::vector<std::string> notes;  // lines for the reader of a report
   std::string origin;              // for messages: "recording", "pprof", "heap_v2", ...

@@ -12,19 +12,23 @@ bool IsOfPython(const std::string& name) {
 
 }  // namespace
 
-Estimate HeldBy(const HeldCell& cell, bool is_whole) {
-  const double slope = cell.weight - 1;
+Estimate SumOver(double weight, double bytes_each, bool is_whole) {
+  const double slope = weight - 1;
   Estimate estimate;
-  estimate.amount = {cell.weight, cell.weight * cell.held_bytes};
+  estimate.amount = {weight, weight * bytes_each};
   estimate.sampled = 1;
-  estimate.blocks_variance = cell.weight * slope;
-  estimate.bytes_variance = cell.held_bytes * cell.held_bytes * estimate.blocks_variance;
+  estimate.blocks_variance = weight * slope;
+  estimate.bytes_variance = bytes_each * bytes_each * estimate.blocks_variance;
   estimate.blocks_third = estimate.blocks_variance * slope;
-  estimate.bytes_third = estimate.bytes_variance * cell.held_bytes * slope;
-  if (slope > 0) estimate.most_blocks = cell.weight;
+  estimate.bytes_third = estimate.bytes_variance * bytes_each * slope;
+  if (slope > 0) estimate.most_blocks = weight;
   if (slope > 0) estimate.most_bytes = estimate.amount.bytes;
   estimate.is_whole = is_whole;
   return estimate;
+}
+
+Estimate HeldBy(const HeldCell& cell, bool is_whole) {
+  return SumOver(cell.weight, cell.held_bytes, is_whole);
 }
 
 Estimate HeldBy(const Sample& sample, bool is_whole) {

@@ -9,8 +9,11 @@
 
 namespace allomon::heap {
 
+// The sum of `bytes_each` over the blocks that one sampled block stands for.  The variance is that
+// of independent blocks, of which one in `weight` is seen.
+Estimate SumOver(double weight, double bytes_each, bool is_whole);
+
 // The bytes that blocks with this one's probability hold, if each holds as much as this one does.
-// The variance is that of independent blocks, of which one in `weight` is seen.
 Estimate HeldBy(const HeldCell& cell, bool is_whole);
 
 // The sum over the sample's blocks; nothing for one without such blocks.

@@ -8,14 +8,11 @@
 #include "absl/status/status.h"
 #include "tools/explain/heap_blocks.h"
 #include "tools/explain/in_place_blocks.h"
-#include "tools/explain/mappings.h"
-#include "tools/explain/process.h"
 #include "tools/explain/python_arenas.h"
 #include "tools/explain/recorded_blocks.h"
 #include "tools/heap/held.h"
 #include "tools/load/recording/recording_profile.h"
-#include "tools/options/values.h"
-#include "tracker/formats/process_map.h"
+#include "tools/pages/process_blocks.h"
 
 namespace allomon::pages {
 namespace {
@@ -25,70 +22,42 @@ using explain::Use;
 
 class Reader {
  public:
-  explicit Reader(uint32_t pid) : process_(pid) {}
+  explicit Reader(uint32_t pid) : blocks_(pid) {}
 
   absl::Status Read();
   absl::StatusOr<heap::HeapProfile> Profile(const std::string& debug_dir);
 
  private:
-  absl::Status ReadBlocks(const std::vector<explain::Mapping>& mappings);
-  absl::Status ReadNames(const std::vector<explain::Mapping>& mappings);
   std::optional<recording::Held> HeldBy(const recording::Process& process, uint32_t number);
   heap::Pages CountPages() const;
   // Whether objects of Python lie in arenas.
   bool HasPython() const;
 
-  const explain::Process process_;
+  ProcessBlocks blocks_;
   std::vector<Area> areas_;
   explain::InPlaceBlocks in_place_;
-  explain::RecordedBlocks names_;
   uint64_t known_blocks_ = 0;  // that are in a page and in a row
 };
 
 absl::Status Reader::Read() {
-  const std::string number = std::to_string(process_.pid());
-  if (process_.name().empty()) return absl::NotFoundError("there is no process " + number);
-  const auto smaps = process_.Smaps();
-  if (!smaps.ok()) return smaps.status();
-  const std::vector<explain::Mapping> mappings = explain::ParseMappings(*smaps);
-  const absl::Status status = ReadBlocks(mappings);
-  return status.ok() ? ReadNames(mappings) : status;
-}
-
-// The table of blocks is read before the pages and the recording: a block that is freed meanwhile
-// is then one that has no name, and never one that is counted for another.
-absl::Status Reader::ReadBlocks(const std::vector<explain::Mapping>& mappings) {
-  const auto map = explain::FindProcessMap(process_.memory(), mappings);
-  auto blocks = map.ok() ? explain::FindInPlaceBlocks(process_.memory(), mappings)
-                         : absl::StatusOr<explain::InPlaceBlocks>(map.status());
-  auto heap = explain::FindHeapBlocks(process_, mappings);
-  if (!heap.ok()) return heap.status();  // also says that its memory may not be read
-  if (!blocks.ok()) return blocks.status();
-  if (!heap->not_known.empty()) {
-    return absl::FailedPreconditionError(heap->not_known + ", so its pages are not known");
+  absl::Status status = blocks_.Open();
+  if (!status.ok()) return status;
+  auto in_place = explain::FindInPlaceBlocks(blocks_.process().memory(), blocks_.mappings());
+  if (!in_place.ok()) return in_place.status();
+  in_place_ = *std::move(in_place);
+  status = blocks_.ReadHeap();
+  if (!status.ok()) return status;
+  if (!blocks_.heap().not_known.empty()) {
+    return absl::FailedPreconditionError(blocks_.heap().not_known + ", so its pages are not known");
   }
-  in_place_ = *std::move(blocks);
-  areas_ = std::move(heap->areas);
-  explain::AddPythonArenas(process_, mappings, &areas_);
-  return absl::OkStatus();
-}
-
-absl::Status Reader::ReadNames(const std::vector<explain::Mapping>& mappings) {
-  const auto map = explain::FindProcessMap(process_.memory(), mappings);
-  if (!map.ok()) return map.status();
-  const auto entries = explain::ReadEntries(process_.memory(), *map);
-  if (!entries.ok()) return entries.status();
-  const auto read = [this](uint64_t address, void* to, size_t size_bytes) {
-    return process_.memory().ReadAt(address, to, size_bytes);
-  };
-  for (size_t i = 0; i < in_place_.blocks.size(); ++i) {
-    names_.Add(read, *entries, in_place_.blocks[i].entry, i);
-  }
+  areas_ = blocks_.heap().areas;
+  explain::AddPythonArenas(blocks_.process(), blocks_.mappings(), &areas_);
+  for (size_t i = 0; i < in_place_.blocks.size(); ++i) blocks_.Name(in_place_.blocks[i].entry, i);
   return absl::OkStatus();
 }
 
 std::optional<recording::Held> Reader::HeldBy(const recording::Process& process, uint32_t number) {
-  const size_t block = names_.Find(process, number);
+  const size_t block = blocks_.Find(process, number);
   if (block == explain::RecordedBlocks::kNone) return std::nullopt;
   const Area* const page = explain::PageOf(areas_, in_place_.blocks[block].address);
   if (page == nullptr) return std::nullopt;
@@ -128,7 +97,7 @@ absl::StatusOr<heap::HeapProfile> Reader::Profile(const std::string& debug_dir) 
     return HeldBy(process, number);
   };
   known_blocks_ = 0;
-  auto profile = explain::ReadOwnRecording(process_, areas_, options);
+  auto profile = blocks_.Profile(options);
   if (!profile.ok()) return profile;
   profile->pages = CountPages();
   if (HasPython()) heap::WeighArenas(&*profile);
@@ -139,16 +108,12 @@ absl::StatusOr<heap::HeapProfile> Reader::Profile(const std::string& debug_dir) 
 
 absl::StatusOr<heap::HeapProfile> ReadHeldPages(const std::string& process,
                                                 const std::string& debug_dir) {
-  uint32_t pid = 0;
-  const absl::Status is_id = options::ParsePid(process, &pid);
-  if (!is_id.ok()) return is_id;
-  Reader reader(pid);
-  const absl::Status is_read = reader.Read();
-  auto profile =
-      is_read.ok() ? reader.Profile(debug_dir) : absl::StatusOr<heap::HeapProfile>(is_read);
-  if (profile.ok()) return profile;
-  return absl::Status(profile.status().code(),
-                      "process " + process + ": " + std::string(profile.status().message()));
+  return ReadProcess(process, [&debug_dir](uint32_t pid) -> absl::StatusOr<heap::HeapProfile> {
+    Reader reader(pid);
+    const absl::Status status = reader.Read();
+    if (!status.ok()) return status;
+    return reader.Profile(debug_dir);
+  });
 }
 
 }  // namespace allomon::pages

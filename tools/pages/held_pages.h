@@ -10,8 +10,8 @@
 
 namespace allomon::pages {
 
-// Returns the profile of what the process has recorded, with HeapProfile::pages, and with a
-// HeldCell for each sampled block that lies on its ordinary page.  `process` is its id.  It runs on
+// Returns the profile of the process's recording, with HeapProfile::pages, and with a HeldCell
+// for each sampled block that lies on its ordinary page.  `process` is its id.  It runs on
 // meanwhile.  Fails with one line, which names the process and the remedy.
 absl::StatusOr<heap::HeapProfile> ReadHeldPages(const std::string& process,
                                                 const std::string& debug_dir);

@@ -10,6 +10,7 @@
 #include "tools/mlmon/inputs.h"
 #include "tools/options/documents.h"
 #include "tools/pages/held_pages.h"
+#include "tools/pages/unused_blocks.h"
 #include "tools/report/flat/functions.h"
 #include "tools/report/flat/origin.h"
 #include "tools/report/flat/reports.h"
@@ -236,12 +237,15 @@ class Run {
 
   // A process in the place of a file.
   static bool IsProcess(const Options& options) {
-    return options.view == views::View::kPages && options.files.size() == 1 &&
+    return (options.view == views::View::kPages || options.view == views::View::kUnused) &&
+           options.files.size() == 1 &&
            options.files[0].find_first_not_of("0123456789") == std::string::npos;
   }
 
   CommandResult ShowProcess(const Options& options) const {
-    const auto profile = pages::ReadHeldPages(options.files[0], options.debug_dir);
+    const auto profile = options.view == views::View::kPages
+                             ? pages::ReadHeldPages(options.files[0], options.debug_dir)
+                             : pages::ReadUnusedBlocks(options.files[0], options.debug_dir);
     if (!profile.ok()) return Failed(profile.status());
     auto text = views::ShowProfile(*profile, options, terminal_);
     if (text.ok()) return {0, *std::move(text), ""};

@@ -64,7 +64,8 @@ double WordsUntilLastSample(const Process::Thread& thread) {
 
 }  // namespace
 
-void ProfileBuilder::Add(const Process& process, const FindHeld& find_held) {
+void ProfileBuilder::Add(const Process& process, const FindHeld& find_held,
+                         const FindUnused& find_unused) {
   AddHead(process);
   AddThreads(process);
   const std::vector<uint32_t> sample_of = AddRows(process, AddStacks(process));
@@ -72,6 +73,7 @@ void ProfileBuilder::Add(const Process& process, const FindHeld& find_held) {
   AddAges(process, sample_of);
   AddOutlived(process, sample_of);
   if (find_held != nullptr) AddHeld(process, find_held, sample_of);
+  if (find_unused != nullptr) AddUses(process, find_unused, sample_of);
   for (const std::string& note : process.notes) profile_.notes.push_back(note);
 }
 
@@ -223,6 +225,22 @@ void ProfileBuilder::AddHeld(const Process& process, const FindHeld& find_held,
     const auto held = find_held(process, i + 1);
     if (!held.has_value()) continue;
     profile_.samples[sample_of[block.row]].held.push_back(HeldCellOf(process, block, *held));
+  }
+}
+
+void ProfileBuilder::AddUses(const Process& process, const FindUnused& find_unused,
+                             const std::vector<uint32_t>& sample_of) {
+  for (uint32_t i = 0; i < process.live.size(); ++i) {
+    const LiveBlock& block = process.live[i];
+    if (block.row == 0) continue;
+    const Process::Row& row = process.rows[block.row - 1];
+    if (SourceOf(row) != heap::Source::kMalloc) continue;
+    const auto unused = find_unused(process, i + 1);
+    if (!unused.has_value()) continue;
+    const heap::Amount stands_for = WeightOf(block.size_bytes, row, process.record.rate);
+    profile_.samples[sample_of[block.row]].uses.push_back({static_cast<double>(block.size_bytes),
+                                                           unused->untouched_bytes,
+                                                           unused->zero_bytes, stands_for.blocks});
   }
 }
 

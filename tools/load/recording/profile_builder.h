@@ -25,8 +25,9 @@ class ProfileBuilder {
       : locations_(names, reads_perf_maps), keeps_numbers_(keeps_numbers) {}
 
   // Callers add the process that allocated most first: the profile takes its pid, command and
-  // timeline.  `find_held` may be null.
-  void Add(const Process& process, const FindHeld& find_held = nullptr);
+  // timeline.  The functions may be null.
+  void Add(const Process& process, const FindHeld& find_held = nullptr,
+           const FindUnused& find_unused = nullptr);
 
   // Callers call it once, after the names were looked up.
   heap::HeapProfile Finish();
@@ -62,6 +63,8 @@ class ProfileBuilder {
   void AddAges(const Process& process, const std::vector<uint32_t>& sample_of);
   void AddOutlived(const Process& process, const std::vector<uint32_t>& sample_of);
   void AddHeld(const Process& process, const FindHeld& find_held,
+               const std::vector<uint32_t>& sample_of);
+  void AddUses(const Process& process, const FindUnused& find_unused,
                const std::vector<uint32_t>& sample_of);
   uint64_t MostFrames();
 

@@ -83,7 +83,7 @@ class Programs {
         reads_perf_maps_(options.names),
         keeps_numbers_(options.keeps_live != nullptr) {}
 
-  void Add(const Process& process, const FindHeld& find_held) {
+  void Add(const Process& process, const RecordingOptions& options) {
     const auto [place, is_new] =
         index_of_.try_emplace({ProgramOf(process), process.record.rate}, builders_.size());
     if (is_new) {
@@ -91,7 +91,7 @@ class Programs {
       bytes_.push_back(0);
     }
     ALLOMON_DCHECK_EQ("inv.load.rows", builders_.size(), bytes_.size());
-    builders_[place->second].Add(process, find_held);
+    builders_[place->second].Add(process, options.find_held, options.find_unused);
     bytes_[place->second] += process.record.allocated.bytes;
   }
 
@@ -158,7 +158,7 @@ std::vector<heap::HeapProfile> ProfilesOf(Processes processes, const RecordingOp
   CodeNames names;
   Programs programs(&names, options);
   for (Process& process : processes) {
-    programs.Add(process, options.find_held);
+    programs.Add(process, options);
     process = {};
   }
   if (options.names) names.LookUp(options.debug_dir, options.progress);

@@ -26,6 +26,14 @@ struct Held {
 // Returns nothing for blocks that lie elsewhere.  `number` counts from 1.
 using FindHeld = std::function<std::optional<Held>(const Process& process, uint32_t number)>;
 
+// How much of a live block was never used.
+struct Unused {
+  double untouched_bytes = 0;
+  double zero_bytes = 0;
+};
+// Returns nothing for a block that cannot be seen.  `number` counts from 1.
+using FindUnused = std::function<std::optional<Unused>(const Process& process, uint32_t number)>;
+
 struct RecordingOptions {
   std::string debug_dir;  // searched for debug files, besides the usual places; may be empty
   bool names = true;      // false: no file of code and no perf map is opened, and frames have
@@ -41,6 +49,9 @@ struct RecordingOptions {
   std::function<bool(const Process& process, uint32_t number)> keeps_live = nullptr;
   // Tells of a live block, by its number, what it holds of its page.  nullptr: not known.
   FindHeld find_held = nullptr;
+  // Tells of a live block of malloc, by its number, how much of it was never used.  nullptr: not
+  // known.
+  FindUnused find_unused = nullptr;
   // Called now and then while names are looked up, with the numbers of addresses done and of all.
   std::function<void(uint64_t done, uint64_t all)> progress = nullptr;
 };

@@ -9,6 +9,7 @@
 #include "tools/heap/block_type.h"
 #include "tools/heap/heap_profile.h"
 #include "tools/heap/held.h"
+#include "tools/heap/missing.h"
 #include "tools/heap/size_classes.h"
 
 namespace allomon::views {
@@ -116,6 +117,17 @@ class RoundingSum {
   std::map<uint32_t, RoundedSite> sites_;                      // by frame
   std::map<std::pair<uint32_t, uint64_t>, Estimate> by_size_;  // by frame and size
 };
+
+UnusedSite SiteOf(const Sample& sample, bool is_whole) {
+  UnusedSite site;
+  for (const heap::UseCell& cell : sample.uses) {
+    site.unused.Add(heap::SumOver(cell.weight, cell.untouched_bytes + cell.zero_bytes, is_whole));
+    site.asked.Add(heap::SumOver(cell.weight, cell.size_bytes, is_whole));
+    site.untouched_bytes += cell.weight * cell.untouched_bytes;
+    site.zero_bytes += cell.weight * cell.zero_bytes;
+  }
+  return site;
+}
 
 // --- Growth.
 
@@ -241,6 +253,34 @@ class GrowthSum {
 }  // namespace
 
 Rounding RoundingOf(const Scene& scene) { return RoundingSum(scene).Sum(); }
+
+UnusedSum UnusedOf(const Scene& scene) {
+  const bool is_whole = heap::IsWhole(scene.profile->missing, heap::Metric::kLive);
+  UnusedSum sum;
+  std::map<uint32_t, UnusedSite> sites;  // by frame
+  for (const Stack& stack : scene.stacks.stacks) {
+    const Sample& sample = scene.SampleOf(stack);
+    if (sample.uses.empty()) continue;
+    const UnusedSite more = SiteOf(sample, is_whole);
+    UnusedSite& site = sites[scene.stacks.cells[stack.begin]];
+    site.unused.Add(more.unused);
+    site.asked.Add(more.asked);
+    site.untouched_bytes += more.untouched_bytes;
+    site.zero_bytes += more.zero_bytes;
+    sum.unused.Add(more.unused);
+    sum.asked.Add(more.asked);
+  }
+  for (auto& [frame, site] : sites) {
+    if (site.unused.amount.bytes <= 0) continue;
+    site.frame = frame;
+    sum.sites.push_back(std::move(site));
+  }
+  std::stable_sort(sum.sites.begin(), sum.sites.end(),
+                   [](const UnusedSite& a, const UnusedSite& b) {
+                     return a.unused.amount.bytes > b.unused.amount.bytes;
+                   });
+  return sum;
+}
 
 std::vector<GrownSite> GrowthBySizes(const Scene& scene) { return GrowthSum(scene).Sum(); }
 

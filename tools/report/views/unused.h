@@ -1,5 +1,5 @@
-// Memory that was asked for and is not used, by the line that asked for it: rounding of sizes, and
-// copies of containers that grow.
+// Memory that was asked for and is not used, by the line that asked for it: bytes of blocks that
+// were never written, rounding of sizes, and copies of containers that grow.
 //
 // Functions of the scene; nothing here fails.
 #ifndef ALLOMON_TOOLS_REPORT_VIEWS_UNUSED_H_
@@ -34,6 +34,24 @@ struct Rounding {
 
 // Counts the exact sizes of live blocks of malloc.
 Rounding RoundingOf(const Scene& scene);
+
+// Live blocks of one line of a process that runs, and the bytes of them that were never used.
+struct UnusedSite {
+  uint32_t frame = 0;  // index in Stacks::frames
+  heap::Estimate unused;
+  heap::Estimate asked;
+  double untouched_bytes = 0;  // of `unused`, in pages that were never touched
+  double zero_bytes = 0;       // of `unused`, zero at the ends of blocks
+};
+
+struct UnusedSum {
+  std::vector<UnusedSite> sites;  // those with any such bytes, the most of them first
+  heap::Estimate unused;
+  heap::Estimate asked;
+};
+
+// The sum of UseCells.
+UnusedSum UnusedOf(const Scene& scene);
 
 // A buffer of one line that was replaced by larger ones again and again.
 struct GrownSite {

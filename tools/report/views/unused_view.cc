@@ -30,6 +30,22 @@ std::string AdviceOf(const GrownSite& site) {
          ", with " + BytesText(site.sizes[sizes - 2]) + " held beside the last one meanwhile";
 }
 
+// Below this part of what a line asks for, what it does not use is no advice.
+constexpr double kLeastUnusedPercent = 25;
+
+// Means over the blocks of the line.
+std::string AdviceOf(const UnusedSite& site) {
+  const double blocks = site.asked.amount.blocks, asked = site.asked.amount.bytes;
+  const double used = asked - site.unused.amount.bytes;
+  return "asks for " + BytesText(asked / blocks) + " a block and uses " + BytesText(used / blocks) +
+         ": less saves " + EstimateText(site.unused, false) + ", of which " +
+         BytesText(site.untouched_bytes) + " were never resident";
+}
+
+bool HasAdvice(const UnusedSite& site) {
+  return heap::IsSure(site.unused) &&
+         PercentOf(site.unused.amount.bytes, site.asked.amount.bytes) >= kLeastUnusedPercent;
+}
 bool HasAdvice(const RoundedSite& site) { return site.size_bytes > 0; }
 bool HasAdvice(const GrownSite&) { return true; }
 
@@ -48,6 +64,7 @@ class UnusedView {
           "this version makes of one (allomon run -- PROGRAM)");
     }
     AddFacts();
+    if (scene_.profile->contents.has_value()) AddContents();
     AddTable(RoundingTable(), rounding_.sites, "line");
     AddTable(GrowthTable(), grown_, "line");
     AddNotes();
@@ -68,6 +85,60 @@ class UnusedView {
                             Paint::kPlain});
   }
 
+  // How much of the blocks of a process was never used.
+  void AddContents() {
+    const UnusedSum sum = UnusedOf(scene_);
+    const heap::Contents& contents = *scene_.profile->contents;
+    const heap::Interval interval = heap::BytesInterval(sum.unused);
+    const std::pair<const char*, double> facts[] = {{"unused", sum.unused.amount.bytes},
+                                                    {"unused_low", interval.low},
+                                                    {"unused_high", interval.high},
+                                                    {"seen_blocks", contents.seen_blocks},
+                                                    {"unseen_blocks", contents.unseen_blocks},
+                                                    {"unread_blocks", contents.unread_blocks}};
+    for (const auto& [key, value] : facts) report_.facts.push_back({key, value});
+    report_.head.push_back({EstimateText(sum.unused, false) + " of " +
+                                BytesText(sum.asked.amount.bytes) +
+                                " asked for were never used, by the contents of " +
+                                Counted(contents.seen_blocks, "block"),
+                            Paint::kBold});
+    asked_bytes_ = sum.asked.amount.bytes;
+    AddTable(ContentsTable(), sum.sites, "line");
+    if (contents.unseen_blocks > 0) {
+      report_.notes.push_back(Counted(contents.unseen_blocks, "sampled block") +
+                              " left out: freed while they were read, or guarded");
+    }
+    if (contents.unread_blocks > 0) {
+      report_.notes.push_back(Counted(contents.unread_blocks, "block") +
+                              " not read to the end: swapped, or beyond the first GiB of contents");
+    }
+  }
+
+  Table ContentsTable() const {
+    Table table;
+    table.key = "unused_sites";
+    AddNameColumns(&table);
+    AddAmountColumns(UnusedStyle(), &table);
+    AddAmountColumns(AskedStyle(), &table);
+    table.columns.push_back({"untouched", "untouched"});
+    table.columns.push_back({"zero", "zero at end"});
+    table.columns.push_back({"advice", ""});
+    return table;
+  }
+
+  std::vector<Cell> CellsOf(const UnusedSite& site, size_t columns) const {
+    std::vector<Cell> cells;
+    AddNameCells(scene_.stacks, site.frame, heap::IsSure(site.unused), &cells);
+    AddAmountCells(UnusedStyle(), site.unused, asked_bytes_, &cells);
+    AddAmountCells(AskedStyle(), site.asked, asked_bytes_, &cells);
+    cells.push_back(NumberCell(BytesText(site.untouched_bytes), site.untouched_bytes));
+    cells.push_back(NumberCell(BytesText(site.zero_bytes), site.zero_bytes));
+    if (HasAdvice(site)) cells.push_back(DataCell(AdviceOf(site)));
+    cells.resize(columns);
+    return cells;
+  }
+
+  AmountStyle UnusedStyle() const { return StyleOf("unused", "unused", "%", true); }
   AmountStyle StyleOf(const char* key, const char* head, const char* share, bool has_range) const {
     return {key, head, share, false, has_range && scene_.HasIntervals(), kStays};
   }
@@ -187,6 +258,7 @@ class UnusedView {
   Report& report_;
   const std::vector<GrownSite> grown_;
   Rounding rounding_;
+  double asked_bytes_ = 0;  // of blocks with contents that were seen
 };
 
 }  // namespace
