@@ -17,8 +17,7 @@ import unittest
 sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 
-import prometheus_text  # noqa: E402
-from served import ALLOMON, LABELLED, SERVER, Host, Serving, command  # noqa: E402
+from served import ALLOMON, LABELLED, SERVER, Host, Serving, command, parse_metrics  # noqa: E402
 
 # From Go 1.25 on, pprof is built when it is first asked for.
 os.environ.setdefault("GOCACHE", os.path.join(os.environ["TEST_TMPDIR"], "go"))
@@ -59,7 +58,7 @@ class ServeCase(unittest.TestCase):
         status, text, headers = serving.ask("/metrics")
         self.assertEqual(status, 200, text)
         self.assertEqual(headers["Content-Type"], "text/plain; version=0.0.4; charset=utf-8")
-        samples, types = prometheus_text.parse(text.decode("utf-8"))
+        samples, types = parse_metrics(text.decode("utf-8"))
         self.assertTrue(types)
         return samples
 

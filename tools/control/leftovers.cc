@@ -16,6 +16,7 @@
 
 #include "tools/control/processes.h"
 #include "tools/options/values.h"
+#include "tools/process/places.h"
 #include "tracker/formats/control_names.h"
 #include "tracker/formats/loss_note.h"
 
@@ -59,7 +60,7 @@ bool IsOurs(const std::string& path) {
 class Processes {
  public:
   Processes() {
-    for (const uint32_t pid : AllProcesses()) {
+    for (const uint32_t pid : process::AllIds()) {
       const auto facts = FactsOf(pid);
       if (facts.has_value() && !facts->has_ended) all_.push_back(*facts);
     }

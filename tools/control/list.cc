@@ -7,6 +7,7 @@
 #include "tools/control/leftovers.h"
 #include "tools/control/options.h"
 #include "tools/options/documents.h"
+#include "tools/process/places.h"
 
 namespace allomon::control {
 namespace {
@@ -15,7 +16,7 @@ constexpr char kCommand[] = "list";
 
 std::string RunningLines() {
   std::string lines;
-  for (const uint32_t pid : AllProcesses()) {
+  for (const uint32_t pid : process::AllIds()) {
     const auto client = PageClient::Open(pid);
     if (!client.ok()) continue;
     const auto state = (*client)->Read();

@@ -10,6 +10,7 @@
 #include <cstddef>
 #include <cstring>
 
+#include "tools/process/places.h"
 #include "tracker/formats/control_names.h"
 
 namespace allomon::control {
@@ -21,20 +22,10 @@ std::string Named(const ProcessFacts& process) {
   return "process " + std::to_string(process.pid) + " (" + process.name + ")";
 }
 
-std::string RootOf(const ProcessFacts& process) {
-  return "/proc/" + std::to_string(process.pid) + "/root";
-}
-
-bool IsSameFile(const std::string& a, const std::string& b) {
-  struct stat of_a, of_b;
-  return stat(a.c_str(), &of_a) == 0 && stat(b.c_str(), &of_b) == 0 && of_a.st_dev == of_b.st_dev &&
-         of_a.st_ino == of_b.st_ino;
-}
-
 // Opens the page's file.  Returns -1 on failure.
 int OpenPage(const ProcessFacts& process) {
   for (const char* const folder : kFolders) {
-    const std::string path = RootOf(process) + folder +
+    const std::string path = process::RootOf(process.pid) + folder +
                              ControlStemOf(process.pid_inside, process.pid_namespace).text +
                              kNameSuffix;
     const int fd = open(path.c_str(), O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
@@ -175,8 +166,7 @@ absl::StatusOr<uint64_t> PageClient::Send(const Order& order) {
 }
 
 std::string PageClient::PathFromHere(const std::string& path) const {
-  const std::string from_here = RootOf(process_) + path;
-  return IsSameFile(from_here, path) ? path : from_here;
+  return process::PathFromHere(process_.pid, path);
 }
 
 std::vector<std::unique_ptr<PageClient>> PagesOfDescendants(uint32_t pid) {

@@ -1,17 +1,16 @@
 #include "tools/control/processes.h"
 
-#include <dirent.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <fstream>
 #include <map>
-#include <memory>
 #include <sstream>
 
 #include "tools/control/page_client.h"
 #include "tools/options/values.h"
+#include "tools/process/places.h"
 #include "tracker/formats/control_names.h"
 
 namespace allomon::control {
@@ -35,15 +34,10 @@ StatusFields StatusOf(uint32_t pid) {
   return fields;
 }
 
-// Returns the first or the last of several numbers with blanks between them.
+// Returns the first of several numbers with blanks between them.
 uint32_t FirstNumber(const std::string& text) {
   uint32_t number = 0;
   ParseNumber(text.substr(0, text.find_first_of(" \t")), &number);
-  return number;
-}
-uint32_t LastNumber(const std::string& text) {
-  uint32_t number = 0;
-  ParseNumber(text.substr(text.find_last_of(" \t") + 1), &number);
   return number;
 }
 
@@ -99,7 +93,7 @@ std::optional<ProcessFacts> FactsOf(uint32_t pid) {
   };
   ProcessFacts facts;
   facts.pid = pid;
-  facts.pid_inside = LastNumber(field("NSpid"));
+  facts.pid_inside = process::IdInside(pid);
   facts.pid_namespace = InodeOf(FolderOf(pid) + "/ns/pid");
   facts.parent_pid = FirstNumber(field("PPid"));
   facts.user = folder.st_uid;
@@ -108,25 +102,12 @@ std::optional<ProcessFacts> FactsOf(uint32_t pid) {
   facts.has_filter = field("Seccomp") == "2";
   facts.started_at_nanos = StartOf(pid);
   facts.name = field("Name");
-  if (facts.pid_inside == 0) facts.pid_inside = pid;
   return facts;
-}
-
-std::vector<uint32_t> AllProcesses() {
-  std::vector<uint32_t> pids;
-  const std::unique_ptr<DIR, int (*)(DIR*)> folder(opendir("/proc"), closedir);
-  if (folder == nullptr) return pids;
-  while (const dirent* const entry = readdir(folder.get())) {
-    uint32_t pid = 0;
-    if (ParseNumber(entry->d_name, &pid)) pids.push_back(pid);
-  }
-  std::sort(pids.begin(), pids.end());
-  return pids;
 }
 
 std::vector<uint32_t> DescendantsOf(uint32_t pid) {
   std::multimap<uint32_t, uint32_t> children;
-  for (const uint32_t other : AllProcesses()) {
+  for (const uint32_t other : process::AllIds()) {
     if (const auto facts = FactsOf(other)) children.emplace(facts->parent_pid, other);
   }
   std::vector<uint32_t> found = {pid};

@@ -31,8 +31,6 @@ std::optional<ProcessFacts> FactsOf(uint32_t pid);
 // Returns the calling process's pid namespace; 0 if /proc does not have it.
 uint64_t OwnPidNamespace();
 
-std::vector<uint32_t> AllProcesses();
-
 // Returns the children of the process, their children, and so on, without the process itself.
 std::vector<uint32_t> DescendantsOf(uint32_t pid);
 

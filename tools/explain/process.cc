@@ -13,6 +13,7 @@
 #include <utility>
 
 #include "absl/status/status.h"
+#include "tools/process/places.h"
 
 namespace allomon::explain {
 namespace {
@@ -127,18 +128,7 @@ int64_t Process::StartUnixNanos() const {
   return nanos_of(CLOCK_REALTIME) - nanos_of(CLOCK_BOOTTIME) + since_boot;
 }
 
-// "NSpid:  OURS ... ITS_OWN"
-uint32_t Process::OwnId() const {
-  const auto text = ProcessFile(folder_ + "/status").ReadAll();
-  constexpr char kLine[] = "\nNSpid:";
-  const size_t at = text.ok() ? text->find(kLine) : std::string::npos;
-  if (at == std::string::npos) return pid_;
-  const size_t end = text->find('\n', at + 1);
-  const size_t last = text->find_last_of("\t ", end);
-  return last == std::string::npos || last < at
-             ? pid_
-             : static_cast<uint32_t>(strtoul(text->c_str() + last, nullptr, 10));
-}
+uint32_t Process::OwnId() const { return process::IdInside(pid_); }
 
 uint64_t Process::StackBytes() const {
   const auto text = ProcessFile(folder_ + "/limits").ReadAll();

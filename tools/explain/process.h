@@ -57,9 +57,6 @@ class Process {
   uint64_t StackBytes() const;
   // 0: not known.
   int64_t StartUnixNanos() const;
-  // The path by which this process opens a file that the other one names `path`.
-  std::string PathOf(const std::string& path) const { return folder_ + "/root" + path; }
-
   // Returns the resident bytes of [begin, end), two multiples of a page; 0 if the page table may
   // not be read.  Cost: 8 bytes are read for each page, or none if the last call was nearby.
   uint64_t ResidentBytes(uint64_t begin, uint64_t end) const;

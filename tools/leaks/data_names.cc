@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "tools/process/places.h"
 #include "tracker/names/base_name.h"
 
 namespace allomon::leaks {
@@ -68,10 +69,20 @@ const DataNames::Module& DataNames::ModuleOf(const Mapping& mapping) {
   return place->second;
 }
 
+std::unique_ptr<CodeFile> DataNames::Open(const Mapping& mapping) const {
+  process::MappedPaths paths = process::PathsOfMapped(process_.pid(), mapping.begin, mapping.name);
+  paths.by_name.push_back(paths.by_address);
+  for (const std::string& path : paths.by_name) {
+    auto file = CodeFile::Open(path, debug_dir_);
+    if (file != nullptr && file->identity().inode == mapping.inode) return file;
+  }
+  return nullptr;
+}
+
 DataNames::Module DataNames::Read(const Mapping& mapping) const {
   Module module;
-  const auto file = CodeFile::Open(process_.PathOf(mapping.name), debug_dir_);
-  if (file == nullptr || file->identity().inode != mapping.inode) return module;
+  const auto file = Open(mapping);
+  if (file == nullptr) return module;
   uint64_t offset = 0, address = 0, size_bytes = 0;
   if (!file->CodeSegment(&offset, &address, &size_bytes)) return module;
   for (const Mapping& code : mappings_) {

@@ -48,6 +48,8 @@ class DataNames {
 
   const Module& ModuleOf(const explain::Mapping& mapping);
   Module Read(const explain::Mapping& mapping) const;
+  // The mapped file; nullptr if another one has its path now, and this user may not open it.
+  std::unique_ptr<CodeFile> Open(const explain::Mapping& mapping) const;
 
   const explain::Process& process_;
   const std::vector<explain::Mapping>& mappings_;

@@ -13,6 +13,8 @@
 
 #include "tools/control/processes.h"
 #include "tools/heap/heap_profile.h"
+#include "tools/load/recording/locations.h"
+#include "tools/process/places.h"
 #include "tools/serve/metrics.h"
 #include "tools/serve/pages.h"
 #include "tools/text/plain_text.h"
@@ -77,11 +79,14 @@ uint64_t Now(clockid_t clock) {
   return static_cast<uint64_t>(now.tv_sec) * kNanosPerSecond + static_cast<uint64_t>(now.tv_nsec);
 }
 
-// True if the process of a recording still runs.  Outside a container, the process's id there may
-// belong to another process, which is recognized if it is younger.
-bool IsRunning(const recording::Process& process) {
+// True if the process of a recording still runs.  Where its modules are not known yet, or this user
+// may not read its maps, its id tells.  Outside a container, that may belong to another process,
+// which is recognized if it is younger.
+bool IsRunning(const recording::Process& process, process::Running* running) {
+  if (process.record.ended) return false;
+  if (running->Find(recording::DescriptionOf(process)) != 0) return true;
   const auto facts = control::FactsOf(process.record.pid);
-  if (process.record.ended || !facts) return false;
+  if (!facts) return false;
   // A process's start is known to a tick, and its clock also runs while the machine sleeps.
   constexpr uint64_t kTickNanos = 10'000'000;
   const uint64_t monotonic = Now(CLOCK_MONOTONIC);
@@ -93,10 +98,11 @@ bool IsRunning(const recording::Process& process) {
 
 absl::StatusOr<Reply> Pages::MetricsText(const Files& files, const Request&) const {
   Metrics metrics;
+  process::Running running;
   VisitProcesses(
       files,
       [&](const RecordingFile& file, const recording::Process& process) {
-        metrics.Add(file.name, process, IsRunning(process));
+        metrics.Add(file.name, process, IsRunning(process, &running));
       },
       [&](const RecordingFile&) { metrics.AddUnreadable(); });
   return ReplyOf(metrics.Text(), kPrometheusType);

@@ -27,6 +27,8 @@ struct DebugChoice {
 //   .build-id/ of `folder`, if one is given, and of /usr/lib/debug
 //   the name in .gnu_debuglink: beside the file, in .debug/ there, below both folders
 //   .gnu_debugdata of the file itself: names alone
+//   .build-id/ of /usr/lib/debug below the root folder of the process, of code that is opened by a
+//     path below /proc/PID
 //   a debuginfod client's cache, if there is one: $DEBUGINFOD_CACHE_PATH, else
 //   debuginfod_client/ in $XDG_CACHE_HOME or ~/.cache
 // Removes DEBUGINFOD_URLS from the program's environment, so that libdwfl asks no server.  The

@@ -6,6 +6,7 @@
 #include <cstring>
 #include <utility>
 
+#include "tools/process/places.h"
 #include "tools/symbols/code_file.h"
 
 namespace allomon {
@@ -36,19 +37,34 @@ std::string HexOf(const unsigned char* bytes, int count) {
 
 // Rejects empty files: the client leaves one for each file that the servers did not have.
 int OpenFilled(const std::string& path) {
-  const int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  const int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
   struct stat file = {};
   if (fd >= 0 && fstat(fd, &file) == 0 && S_ISREG(file.st_mode) && file.st_size > 0) return fd;
   if (fd >= 0) close(fd);
   return -1;
 }
 
-int OpenCached(Dwfl_Module* module, char** path) {
+// Debuggers keep the debug file of the build id abcdef as .build-id/ab/cdef.debug.  A process with
+// another root folder has it below that root.
+int OpenNextTo(const char* file, const std::string& id, char** path) {
+  const std::string root = process::RootOfPath(file == nullptr ? "" : file);
+  if (root.empty() || id.size() < 3) return -1;
+  const std::string name =
+      root + "/usr/lib/debug/.build-id/" + id.substr(0, 2) + "/" + id.substr(2) + ".debug";
+  const int fd = OpenFilled(name);
+  if (fd >= 0) *path = strdup(name.c_str());
+  return fd;
+}
+
+int OpenById(Dwfl_Module* module, const char* code, char** path) {
   const unsigned char* id = nullptr;
   GElf_Addr address = 0;
   const int bytes = dwfl_module_build_id(module, &id, &address);
   if (bytes <= 0) return -1;
-  const std::string file = CacheFolder() + "/" + HexOf(id, bytes) + "/debuginfo";
+  const std::string text = HexOf(id, bytes);
+  const int beside = OpenNextTo(code, text, path);
+  if (beside >= 0) return beside;
+  const std::string file = CacheFolder() + "/" + text + "/debuginfo";
   const int fd = OpenFilled(file);
   if (fd >= 0) *path = strdup(file.c_str());
   return fd;
@@ -64,7 +80,7 @@ int FindDebugFile(Dwfl_Module* module, void** data, const char* name, Dwarf_Addr
     return expanded;
   }
   int fd = dwfl_standard_find_debuginfo(module, data, name, base, file, link, crc, path);
-  if (fd < 0) fd = OpenCached(module, path);
+  if (fd < 0) fd = OpenById(module, file, path);
   // .gnu_debugaltlink has no checksum.
   const bool is_alternate = link != nullptr && crc == 0;
   if (choice != nullptr && !is_alternate && *path != nullptr && IsExpandable(fd)) {

@@ -59,6 +59,10 @@ uint32_t CodeNames::AddFile(const CodeIdentity& code) {
   // Keeps the earliest start of all processes: FindCode compares the file's change with it.
   CodeIdentity& known = files_[place->second];
   known.start_nanos = std::min(known.start_nanos, code.start_nanos);
+  if (known.mapped_by == 0) {
+    known.mapped_by = code.mapped_by;
+    known.mapped_at = code.mapped_at;
+  }
   return place->second;
 }
 

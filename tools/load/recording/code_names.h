@@ -13,6 +13,7 @@
 
 #include "tools/heap/heap_profile.h"
 #include "tools/load/recording/find_code.h"
+#include "tools/process/places.h"
 
 namespace allomon::recording {
 
@@ -41,6 +42,9 @@ class CodeNames {
   // Returns a number for a function that is in no file of code.
   uint32_t AddFunction(heap::Function function);
 
+  // Finds the processes of recordings, all with one look at the machine's processes.
+  process::Running& running() { return running_; }
+
   const CodeIdentity& identity(uint32_t file) const { return files_[file]; }
   // A line that says why names of the file are missing; empty if they are not.
   const std::string& note(uint32_t file) const { return notes_[file]; }
@@ -59,6 +63,7 @@ class CodeNames {
   std::vector<std::vector<Lines>> found_;     // parallel to `asked_`
   std::vector<heap::Function> functions_;
   std::map<std::tuple<std::string, std::string, std::string>, uint32_t> function_of_;
+  process::Running running_;
   Progress progress_;
   uint64_t done_ = 0;
   uint64_t all_ = 0;

@@ -4,6 +4,8 @@
 #include <tuple>
 #include <utility>
 
+#include "tools/process/places.h"
+
 namespace allomon::recording {
 namespace {
 
@@ -53,6 +55,20 @@ std::unique_ptr<CodeFile> OpenByBuildId(const CodeIdentity& code, const std::str
   return nullptr;
 }
 
+// What is mapped needs no comparison: only a build id could say more.
+std::unique_ptr<CodeFile> OpenMapped(const CodeIdentity& code, const std::string& debug_folder) {
+  if (code.mapped_by == 0) return nullptr;
+  const process::MappedPaths paths =
+      process::PathsOfMapped(code.mapped_by, code.mapped_at, code.path);
+  for (const std::string& path : paths.by_name) {
+    auto file = CodeFile::Open(path, debug_folder);
+    if (file != nullptr && IsSame(*file, code)) return file;
+  }
+  if (paths.by_address.empty()) return nullptr;
+  auto file = CodeFile::Open(paths.by_address, debug_folder);
+  return file != nullptr && file->BuildId() == code.build_id ? std::move(file) : nullptr;
+}
+
 }  // namespace
 
 CodeIdentity IdentityOf(const Module& module, const std::string& path, uint64_t start_nanos) {
@@ -80,6 +96,7 @@ FoundCode FindCode(const CodeIdentity& code, const std::string& debug_folder) {
   auto file = CodeFile::Open(code.path, debug_folder);
   if (file != nullptr && IsSame(*file, code)) return {std::move(file), ""};
   const bool is_there = file != nullptr;
+  if (auto mapped = OpenMapped(code, debug_folder)) return {std::move(mapped), ""};
   if (auto other = OpenByBuildId(code, debug_folder)) return {std::move(other), ""};
   const std::string by_address = "; its functions are named by their addresses";
   const std::string how = code.build_id.empty() ? "" : " (other build id)";

@@ -17,6 +17,9 @@ struct CodeIdentity {
   FileState file_known = FileState::kUnknown;
   FileIdentity file = {};    // the mapped file, if it is known
   uint64_t start_nanos = 0;  // start of the process, since 1970
+  // A process that runs and has it mapped, perhaps under another path than it has here; 0: none.
+  uint32_t mapped_by = 0;
+  uint64_t mapped_at = 0;
 };
 
 // Identifies the code of a module in a process that started at `start_nanos`.
@@ -30,10 +33,11 @@ struct FoundCode {
   std::string note;                // then a line that says why
 };
 
-// Tries the path first, and accepts the file if the build id is the same.  Else searches for the
-// build id below `debug_folder` and /usr/lib/debug.  Code without a build id is the same if device,
-// inode, size and time of change are those of the mapped file.  If the recording does not have
-// them, the file must not have changed since the process began.
+// Tries the path first, and accepts the file if the build id is the same.  Else tries the paths of
+// a process that has it mapped, as in a container.  Else searches for the build id below
+// `debug_folder` and /usr/lib/debug.  Code without a build id is the same if device, inode, size
+// and time of change are those of the mapped file.  If the recording does not have them, the file
+// must not have changed since the process began.
 FoundCode FindCode(const CodeIdentity& code, const std::string& debug_folder);
 
 }  // namespace allomon::recording

@@ -31,10 +31,32 @@ uint32_t LineOf(std::string_view text) {
   return line;
 }
 
+// 0: it has ended, or cannot be seen.
+uint32_t PidOf(const Process& process, process::Running* running) {
+  if (process.record.ended || process.record.lost) return 0;
+  return running->Find(DescriptionOf(process));
+}
+
 }  // namespace
+
+process::Description DescriptionOf(const Process& process) {
+  process::Description description;
+  description.id_inside = process.record.pid;
+  description.start_realtime_nanos = process.record.start_realtime_nanos;
+  for (const Module& module : process.modules) {
+    // The kernel's own code is in no file.
+    const std::string_view path = process.TextOf(module.path);
+    const bool is_file = path.empty() || path.find('/') != std::string_view::npos;
+    if (module.begin != 0 && module.moved_by == 0 && is_file) {
+      description.files_begin.push_back(module.begin);
+    }
+  }
+  return description;
+}
 
 std::vector<uint32_t> Locations::Add(const Process& process) {
   const ModuleMap modules(process.modules);
+  running_pid_ = reads_perf_maps_ ? PidOf(process, &names_.running()) : 0;
   const FileNumbers files = AddFiles(process);
   perf_map_.reset();
   std::vector<uint32_t> locations;
@@ -65,8 +87,13 @@ Locations::FileNumbers Locations::AddFiles(const Process& process) {
   FileNumbers files;
   for (const Module& module : process.modules) {
     const std::string path(process.TextOf(module.path).substr(0, kMostNamePart));
-    files.push_back(names_.AddFile(IdentityOf(module, path.empty() ? process.program : path,
-                                              process.record.start_realtime_nanos)));
+    CodeIdentity code = IdentityOf(module, path.empty() ? process.program : path,
+                                   process.record.start_realtime_nanos);
+    if (running_pid_ != 0 && module.moved_by == 0) {
+      code.mapped_by = running_pid_;
+      code.mapped_at = module.begin;
+    }
+    files.push_back(names_.AddFile(code));
   }
   ALLOMON_DCHECK_EQ("inv.load.rows", files.size(), process.modules.size());
   return files;
@@ -102,7 +129,8 @@ Locations::Place Locations::NamedPlace(std::string_view name_file_line) {
 Locations::Place Locations::GeneratedPlace(const Process& process, uint64_t address) {
   if (!reads_perf_maps_) return {kNoFile, address};
   if (!perf_map_) {
-    perf_map_ = PerfMap::OfProcess(process.record.pid, process.record.start_realtime_nanos);
+    const uint32_t pid = running_pid_ != 0 ? running_pid_ : process.record.pid;
+    perf_map_ = PerfMap::OfProcess(pid, process.record.start_realtime_nanos);
   }
   const GeneratedFunction parts = perf_map_->FindFunction(address);
   const std::string_view name = parts.name.substr(0, kMostNamePart);

@@ -15,9 +15,13 @@
 #include "tools/load/recording/code_names.h"
 #include "tools/load/recording/module_map.h"
 #include "tools/load/recording/perf_map.h"
+#include "tools/process/places.h"
 #include "tracker/formats/recording.h"
 
 namespace allomon::recording {
+
+// What finds the process of a recording while it runs.
+process::Description DescriptionOf(const Process& process);
 
 class Locations {
  public:
@@ -72,6 +76,7 @@ class Locations {
   CodeNames& names_;
   const bool reads_perf_maps_;
   std::optional<PerfMap> perf_map_;  // of the process being added
+  uint32_t running_pid_ = 0;         // the id of that process here; 0: it does not run
   std::vector<Place> places_;
   std::unordered_map<Place, uint32_t, Hash> index_of_;
   std::vector<heap::Mapping> mappings_;

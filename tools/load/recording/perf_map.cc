@@ -14,6 +14,7 @@
 #include <memory>
 #include <utility>
 
+#include "tools/process/places.h"
 #include "tracker/base/check.h"
 
 namespace allomon::recording {
@@ -35,14 +36,20 @@ uint64_t NanosOf(const timespec& time) {
   return static_cast<uint64_t>(time.tv_sec) * kNanosPerSecond + static_cast<uint64_t>(time.tv_nsec);
 }
 
+struct Trust {
+  uint64_t since_nanos = 0;
+  uid_t user = 0;  // besides this process's and root
+};
+
 // Reads a file.  False unless it can be trusted: see PerfMap::OfProcess.
-bool ReadTrusted(const std::string& path, uint64_t since_nanos, std::string* text) {
+bool ReadTrusted(const std::string& path, const Trust& trust, std::string* text) {
   const int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
   if (fd < 0) return false;
   struct stat status;
-  const bool is_trusted = fstat(fd, &status) == 0 && S_ISREG(status.st_mode) &&
-                          (status.st_uid == geteuid() || status.st_uid == 0) &&
-                          NanosOf(status.st_mtim) >= since_nanos;
+  const bool is_trusted =
+      fstat(fd, &status) == 0 && S_ISREG(status.st_mode) &&
+      (status.st_uid == geteuid() || status.st_uid == 0 || status.st_uid == trust.user) &&
+      NanosOf(status.st_mtim) >= trust.since_nanos;
   for (ssize_t got = 1; is_trusted && got > 0 && text->size() < PerfMap::kMostBytes;) {
     char chunk[65536];
     got = read(fd, chunk, sizeof chunk);
@@ -50,15 +57,6 @@ bool ReadTrusted(const std::string& path, uint64_t since_nanos, std::string* tex
   }
   close(fd);
   return is_trusted;
-}
-
-// The number of the process in its own pid namespace; `pid` if that is not known.
-std::string InnermostNumber(uint32_t pid) {
-  std::ifstream status("/proc/" + std::to_string(pid) + "/status");
-  for (std::string line; std::getline(status, line);) {
-    if (line.rfind("NSpid:", 0) == 0) return line.substr(line.find_last_of("\t ") + 1);
-  }
-  return std::to_string(pid);
 }
 
 // The file of a mapping whose name ends in `/name`, by the process's maps; empty: none.
@@ -135,14 +133,17 @@ GeneratedFunction ParseGeneratedName(std::string_view name) {
 
 PerfMap PerfMap::OfProcess(uint32_t pid, uint64_t start_realtime_nanos) {
   const std::string process = std::to_string(pid);
-  const std::string inner = InnermostNumber(pid);
-  const std::string root = "/proc/" + process + "/root";
+  const std::string inner = std::to_string(process::IdInside(pid));
+  const std::string root = process::RootOf(pid);
+  struct stat folder = {};
+  const bool runs = stat(("/proc/" + process).c_str(), &folder) == 0;
+  const Trust trust = {start_realtime_nanos, runs ? folder.st_uid : geteuid()};
   std::string text;
-  (void)(ReadTrusted(root + "/tmp/perf-" + inner + ".map", start_realtime_nanos, &text) ||
-         ReadTrusted("/tmp/perf-" + process + ".map", start_realtime_nanos, &text));
+  (void)(ReadTrusted(root + "/tmp/perf-" + inner + ".map", trust, &text) ||
+         ReadTrusted("/tmp/perf-" + process + ".map", trust, &text));
   for (const std::string& path : DumpsOf(root, process, inner)) {
     std::string dump;
-    if (!ReadTrusted(path, start_realtime_nanos, &dump)) continue;
+    if (!ReadTrusted(path, trust, &dump)) continue;
     uint32_t number = pid;
     std::from_chars(inner.data(), inner.data() + inner.size(), number);
     if (!ReadJitDump(dump, number).empty()) {

@@ -35,7 +35,8 @@ class PerfMap {
   // Reads the map of a process that began to record at `start_realtime_nanos`.  While the process
   // runs, the file is in /tmp of the process's mount namespace, under its innermost process number;
   // else in /tmp of this one.  Ignores a file that is older than the process, and one that neither
-  // the user nor root owns, because anybody can make a file in /tmp.  Empty if no file is left.
+  // the user nor root nor the process's own user has made, because anybody can make a file in /tmp.
+  // Empty if no file is left.
   static PerfMap OfProcess(uint32_t pid, uint64_t start_realtime_nanos);
 
   // Lines that are none are passed over.  `dump` is a jit-PID.dump of `pid`; where both have a
