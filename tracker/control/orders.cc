@@ -45,17 +45,35 @@ bool Orders::SetDefaults(const AttendOptions& options) {
 }
 
 void Orders::SetPlace(const char* folder, uint64_t pid_namespace) {
-  if (!has_own_path_) return;
+  folder_ = folder;
+  pid_namespace_ = pid_namespace;
+  if (has_own_path_) WriteDefaultPath(folder);
+}
+
+void Orders::WriteDefaultPath(const char* folder) {
   strcpy(default_path_, folder);
   strcat(default_path_, kNamePrefix);
   strcat(default_path_, "%p");
-  WriteNamespace(default_path_ + strlen(default_path_), pid_namespace);
+  WriteNamespace(default_path_ + strlen(default_path_), pid_namespace_);
   strcat(default_path_, kRecordingSuffix);
 }
 
 const char* Orders::Start(const Request& request) {
   if (session_ != 0) return "it records already; stop it first";
-  const char* const path = *request.path != '\0' ? request.path : default_path_;
+  if (*request.path != '\0') return StartAt(request.path, request);
+  const char* const error = StartAt(default_path_, request);
+  if (error == nullptr || !has_own_path_) return error;
+  for (const char* const folder : kFolders) {
+    if (strcmp(folder, folder_) == 0) continue;
+    WriteDefaultPath(folder);
+    const bool has_begun = StartAt(default_path_, request) == nullptr;
+    WriteDefaultPath(folder_);
+    if (has_begun) return nullptr;
+  }
+  return error;
+}
+
+const char* Orders::StartAt(const char* path, const Request& request) {
   recording::StartOptions options;
   options.path = path;
   options.rate = request.rate < 0 ? default_rate_ : request.rate;

@@ -17,7 +17,8 @@ class Orders {
  public:
   // Sets the defaults of requests.  Returns false if the path is too long.
   bool SetDefaults(const AttendOptions& options);
-  // Sets the page's folder, for a recording there, and the number of the pid namespace.
+  // Sets the page's folder, for a recording there, and the number of the pid namespace.  Where that
+  // folder has no room, as /dev/shm of a container, the other one of the pages' is tried.
   void SetPlace(const char* folder, uint64_t pid_namespace);
 
   // Fills in all of *reply but its sequence.  The request is a copy of bytes that a hostile process
@@ -33,6 +34,8 @@ class Orders {
  private:
   const char* Obey(const Request& request);
   const char* Start(const Request& request);
+  void WriteDefaultPath(const char* folder);
+  const char* StartAt(const char* path, const Request& request);
   const char* Stop();
 
   char default_path_[kMostPathBytes] = {};
@@ -41,7 +44,9 @@ class Orders {
   std::optional<uint64_t> seed_;
   recording::Watcher* watcher_ = nullptr;
 
-  bool has_own_path_ = false;      // its own default path, not the page's folder
+  bool has_own_path_ = false;     // its own default path, not the page's folder
+  const char* folder_ = nullptr;  // of the page
+  uint64_t pid_namespace_ = 0;
   recording::FilePath path_ = {};  // of the last recording; empty: none
   double rate_ = 0;
   internal::SessionId session_ = 0;  // 0: it does not record
