@@ -166,7 +166,17 @@ void Recorder::SetSession(internal::SessionId session) {
 
 const char* Recorder::Commit() {
   const RecorderHold hold;
-  return file_.Commit();
+  return CommitFile(false);
+}
+
+// Containers may start at once, with one name for the files of their processes 1.
+const char* Recorder::CommitFile(bool is_child) {
+  const char* error = file_.Commit(facts_.pid);
+  for (uint32_t tries = 0; error == kNameTaken && tries < kMostAttempts; ++tries) {
+    if (const char* const unknown = FindPath(is_child, file_.mutable_path())) return unknown;
+    error = file_.Commit(facts_.pid);
+  }
+  return error;
 }
 
 bool Recorder::BeginStore() {
@@ -409,7 +419,7 @@ void Recorder::BeginAsChild() {
   facts_.start_monotonic_nanos = NanosOf(CLOCK_MONOTONIC);
   class_weights_.ForgetOtherThreads();
   const bool begun =
-      facts_.follows_children && OpenForChild() && BeginStore() && file_.Commit() == nullptr;
+      facts_.follows_children && OpenForChild() && BeginStore() && CommitFile(true) == nullptr;
   if (!begun && facts_.follows_children) GiveUpInChild();
   is_writing_.store(begun && !has_ended_, std::memory_order_relaxed);
   fork_mark_.Set();  // last; see IsWriting()

@@ -133,6 +133,7 @@ class Recorder final : public internal::SessionClient {
   const char* FindPath(bool is_child, FilePath* path) const;
   bool BeginStore() ALLOMON_REQUIRES(recorder_lock);
   const char* OpenFile() ALLOMON_REQUIRES(recorder_lock);
+  const char* CommitFile(bool is_child) ALLOMON_REQUIRES(recorder_lock);
   void DropUnwritten(uint64_t bytes) ALLOMON_EXCLUDES(recorder_lock);
   void DropLocked(uint64_t bytes) ALLOMON_REQUIRES(recorder_lock);
   uint32_t ThreadNumber(ThreadSlot* slot) {

@@ -6,6 +6,7 @@
 #include <time.h>
 
 #include <algorithm>
+#include <cstdio>
 #include <cstring>
 
 #include "tracker/base/check.h"
@@ -119,6 +120,7 @@ bool AllocateIn(int fd, uint64_t begin, uint64_t end) {
 const std::atomic<bool> SegmentFile::kNoHarm{false};
 
 const char* const kMemoryFileFull = "the memory file is full";
+const char* const kNameTaken = "another process writes a file of its name; name another";
 const char* const kNoMemoryFile = "nobody holds the memory file any more";
 
 const char* SegmentFile::Open(const FilePath& path, uint64_t limit_bytes,
@@ -226,11 +228,28 @@ const char* SegmentFile::MapNew(int fd, uint64_t limit_bytes) {
   return nullptr;
 }
 
-const char* SegmentFile::Commit() {
+// Returns 0 or a negative error number.  Two names are exchanged to see the replaced file: between
+// a look at the name and a plain rename, another process could give its own file that name.
+int SegmentFile::TakeName(uint32_t process_id) {
+  const auto rename = [this](unsigned flags) {
+    return static_cast<int>(
+        sys::SystemCall(SYS_renameat2, AT_FDCWD, fresh_path_.text, AT_FDCWD, path_.text, flags));
+  };
+  int error = rename(RENAME_NOREPLACE);
+  if (error == 0) return 0;
+  if (error == -EEXIST) error = rename(RENAME_EXCHANGE);
+  // Some file systems and kernels cannot do that.
+  if (error != 0) return sys::Rename(fresh_path_.text, path_.text);
+  if (IsOfAnother(fresh_path_, process_id) && rename(RENAME_EXCHANGE) == 0) return -EEXIST;
+  sys::Unlink(fresh_path_.text);
+  return 0;
+}
+
+const char* SegmentFile::Commit(uint32_t process_id) {
   if (!is_named_) return nullptr;
-  if (sys::Rename(fresh_path_.text, path_.text) != 0) {
-    return "it cannot be created; name a file in a directory that may be written to";
-  }
+  const int error = TakeName(process_id);
+  if (error == -EEXIST) return kNameTaken;
+  if (error != 0) return "it cannot be created; name a file in a directory that may be written to";
   fresh_path_.text[0] = '\0';
   return nullptr;
 }

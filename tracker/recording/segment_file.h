@@ -29,6 +29,8 @@ namespace allomon::recording {
 // Open()'s error if a path in /proc to a memory file no longer leads to that file: its holder has
 // ended, or another process has got its id.
 extern const char* const kNoMemoryFile;
+// Commit()'s error: the file still has its temporary name, and mutable_path() may have another.
+extern const char* const kNameTaken;
 // Open()'s error if a memory file has no room for another process.  The file's owner reports it,
 // once.
 extern const char* const kMemoryFileFull;
@@ -43,9 +45,11 @@ class SegmentFile {
   // its own limit, and is opened only if its id is `memory_file`.  A named file has a temporary
   // name until Commit().
   const char* Open(const FilePath& path, uint64_t limit_bytes, const FileId& memory_file = {});
-  // Gives a named file its final name.  It replaces a file of that name, to which another process
-  // may still write.  Returns as Open() does.
-  const char* Commit();
+  // Gives a named file its final name.  It replaces a file of that name, unless another process
+  // than this one, with the id given, still writes to it.  Returns as Open() does.
+  const char* Commit(uint32_t process_id);
+  // The name that Commit() is to give.
+  FilePath* mutable_path() { return &path_; }
   // Keeps a file that was committed, and removes any other.
   void Close();
   // Called in a child of fork.  The file is the parent's, which may not have committed it yet.
@@ -92,6 +96,7 @@ class SegmentFile {
   const char* Create(uint64_t limit_bytes);
   const char* MapNew(int fd, uint64_t limit_bytes);
   const char* Map(int fd);
+  int TakeName(uint32_t process_id);
   Written<FileHeader> header() const { return Written<FileHeader>(base_); }
   uint32_t TakeShared();
   uint32_t TakeNamed();
