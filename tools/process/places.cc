@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <cinttypes>
+#include <climits>
 #include <cstdio>
 #include <cstdlib>
 #include <fstream>
@@ -92,6 +93,13 @@ bool Fits(uint32_t pid, const Description& process) {
   return static_cast<size_t>(found) * 2 > process.files_begin.size();
 }
 
+// The root folder of the process as its mounts name it; empty if this user may not read that.
+std::string RealRootOf(uint32_t pid) {
+  char path[PATH_MAX];
+  const ssize_t length = readlink(RootOf(pid).c_str(), path, sizeof(path));
+  return length <= 0 ? "" : std::string(path, static_cast<size_t>(length));
+}
+
 bool IsSameFile(const std::string& a, const std::string& b) {
   struct stat of_a, of_b;
   return stat(a.c_str(), &of_a) == 0 && stat(b.c_str(), &of_b) == 0 && of_a.st_dev == of_b.st_dev &&
@@ -162,9 +170,13 @@ MappedPaths PathsOfMapped(uint32_t pid, uint64_t begin, const std::string& path)
   };
   if (!path.empty() && path[0] == '/') add(RootOf(pid) + path);
   if (file == nullptr) return paths;
-  // Below a root folder that chroot(2) has set, maps have the names that the reader knows.
+  // Below a root folder that chroot(2) has set, maps have the names from the reader's root on.
   add(file->path);
   add(RootOf(pid) + file->path);
+  const std::string root = RealRootOf(pid);
+  if (root.size() > 1 && file->path.rfind(root + "/", 0) == 0) {
+    add(RootOf(pid) + file->path.substr(root.size()));
+  }
   char address[64];
   std::snprintf(address, sizeof(address), "/map_files/%" PRIx64 "-%" PRIx64, file->begin,
                 file->end);

@@ -79,8 +79,8 @@ uint64_t Now(clockid_t clock) {
   return static_cast<uint64_t>(now.tv_sec) * kNanosPerSecond + static_cast<uint64_t>(now.tv_nsec);
 }
 
-// True if the process of a recording still runs.  Where its modules are not known yet, or this user
-// may not read its maps, its id tells.  Outside a container, that may belong to another process,
+// True if the process of a recording still runs.  Its id tells if its modules are not known yet, or
+// this user may not read its maps.  Outside a container, that may belong to another process,
 // which is recognized if it is younger.
 bool IsRunning(const recording::Process& process, process::Running* running) {
   if (process.record.ended) return false;

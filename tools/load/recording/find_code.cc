@@ -55,7 +55,7 @@ std::unique_ptr<CodeFile> OpenByBuildId(const CodeIdentity& code, const std::str
   return nullptr;
 }
 
-// What is mapped needs no comparison: only a build id could say more.
+// Opens the file that the process has mapped.
 std::unique_ptr<CodeFile> OpenMapped(const CodeIdentity& code, const std::string& debug_folder) {
   if (code.mapped_by == 0) return nullptr;
   const process::MappedPaths paths =

@@ -17,7 +17,8 @@ struct CodeIdentity {
   FileState file_known = FileState::kUnknown;
   FileIdentity file = {};    // the mapped file, if it is known
   uint64_t start_nanos = 0;  // start of the process, since 1970
-  // A process that runs and has it mapped, perhaps under another path than it has here; 0: none.
+  // A process that runs and has it mapped, perhaps under another path than it has here; 0: not
+  // known.
   uint32_t mapped_by = 0;
   uint64_t mapped_at = 0;
 };

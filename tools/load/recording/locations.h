@@ -20,7 +20,7 @@
 
 namespace allomon::recording {
 
-// What finds the process of a recording while it runs.
+// Describes the process of a recording, to find it while it runs.
 process::Description DescriptionOf(const Process& process);
 
 class Locations {
