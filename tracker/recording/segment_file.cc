@@ -237,6 +237,7 @@ int SegmentFile::TakeName(uint32_t process_id) {
   };
   int error = rename(RENAME_NOREPLACE);
   if (error == 0) return 0;
+  if (error == -EEXIST && IsOfAnother(path_, process_id)) return error;
   if (error == -EEXIST) error = rename(RENAME_EXCHANGE);
   // Some file systems and kernels cannot do that.
   if (error != 0) return sys::Rename(fresh_path_.text, path_.text);
