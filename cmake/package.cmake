@@ -16,7 +16,7 @@ endif()
 install(FILES cmake/package/copyright DESTINATION share/doc/allomon ${for_packages})
 # The documents and their pictures keep their folders, since they link each other by these.
 set(document_patterns "")
-foreach(folder IN ITEMS allocator benchmarks cmake docs examples runtime tools tracker)
+foreach(folder IN ITEMS allocator benchmarks cmake docs examples packaging runtime tools tracker)
   list(APPEND document_patterns "${folder}/*.md" "${folder}/*.png" "${folder}/*.svg")
 endforeach()
 file(GLOB_RECURSE documents RELATIVE "${PROJECT_SOURCE_DIR}" CONFIGURE_DEPENDS
