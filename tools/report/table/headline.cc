@@ -1,5 +1,6 @@
 #include "tools/report/table/headline.h"
 
+#include <algorithm>
 #include <cmath>
 #include <cstdio>
 #include <string_view>
@@ -145,7 +146,8 @@ WordsError WordsErrorOf(const HeapProfile& profile) {
   for (const heap::Thread& thread : profile.threads) {
     error.exact += thread.exact_words;
     error.estimated += thread.estimated_words;
-    error.variance += thread.estimated_words_variance;
+    // A profile of another tool may say anything; what is no variance adds nothing.
+    error.variance += std::max(0.0, thread.estimated_words_variance);
   }
   ALLOMON_DCHECK("inv.heap.variance", error.variance >= 0);
   return error;
