@@ -44,6 +44,7 @@ class AnyProfile {
       profile.locations.push_back(location);
     }
     for (size_t i = Below(20); i-- > 0;) profile.samples.push_back(AnySample());
+    if (Below(2) == 0) profile.contents = heap::Contents{Amount(), Amount(), Amount()};
     return profile;
   }
 
@@ -94,6 +95,9 @@ class AnyProfile {
     for (size_t i = Below(3); i-- > 0;) {
       sample.sizes.push_back(
           {Below(4) == 0 ? random_() : Below(1000), {Amount(), Amount()}, Below(2) == 0});
+    }
+    for (size_t i = Below(3); i-- > 0;) {
+      sample.uses.push_back({Amount(), Amount(), Amount(), Amount()});
     }
     return sample;
   }

@@ -6,6 +6,11 @@
 namespace allomon::heap {
 namespace {
 
+// No block is as large, and at a rate that would give such a weight no block is sampled.  The powers
+// of their product are finite.
+constexpr double kMostBytes = 1e17;
+constexpr double kMostWeight = 1e10;
+
 bool IsOfPython(const std::string& name) {
   return name.compare(0, 2, "Py") == 0 || name.compare(0, 3, "_Py") == 0;
 }
@@ -13,6 +18,10 @@ bool IsOfPython(const std::string& name) {
 }  // namespace
 
 Estimate SumOver(double weight, double bytes_each, bool is_whole) {
+  // A hostile process may have written anything.
+  const Amount bounded = Bounded({weight, bytes_each});
+  weight = std::clamp(bounded.blocks, 1.0, kMostWeight);
+  bytes_each = std::clamp(bounded.bytes, 0.0, kMostBytes);
   const double slope = weight - 1;
   Estimate estimate;
   estimate.amount = {weight, weight * bytes_each};

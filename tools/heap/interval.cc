@@ -52,7 +52,8 @@ Interval ScoreInterval(double value, double variance, double slope) {
 // Returns the interval of a sum.  `most` is the largest weight of a sample, even of one that the
 // sum does not contain.
 Interval SumInterval(double value, double variance, double third, double most) {
-  if (!std::isfinite(value) || !std::isfinite(variance)) return {value, value};
+  // Below 0 is only a sum of a file that says negative amounts.
+  if (!std::isfinite(value) || !std::isfinite(variance) || value < 0) return {value, value};
   const double slope = variance > 0 && std::isfinite(third) ? third / variance : 0;
   const double high = ScoreInterval(value, variance, std::max(slope, most)).high;
   const double low = variance > 0 ? ScoreInterval(value, variance, slope).low : value;

@@ -123,8 +123,8 @@ UnusedSite SiteOf(const Sample& sample, bool is_whole) {
   for (const heap::UseCell& cell : sample.uses) {
     site.unused.Add(heap::SumOver(cell.weight, cell.untouched_bytes + cell.zero_bytes, is_whole));
     site.asked.Add(heap::SumOver(cell.weight, cell.size_bytes, is_whole));
-    site.untouched_bytes += cell.weight * cell.untouched_bytes;
-    site.zero_bytes += cell.weight * cell.zero_bytes;
+    site.untouched_bytes += heap::SumOver(cell.weight, cell.untouched_bytes, true).amount.bytes;
+    site.zero_bytes += heap::SumOver(cell.weight, cell.zero_bytes, true).amount.bytes;
   }
   return site;
 }
