@@ -15,11 +15,17 @@ namespace allomon::gate {
 
 // ---- The command line of `allomon gate`.
 
+enum class Format { kText, kMarkdown, kActionBenchmark };
+
 struct Options : options::Common {
-  std::string baseline;
+  std::string baseline;  // "" for none, as all files here
   std::string current;
-  std::string profile;  // "" for none
-  std::string junit;    // "" for none
+  std::string profile;
+  std::string history;
+  std::string commit;
+  std::string draw;
+  std::string junit;
+  Format format = Format::kText;
   Allowance allowance;
   bool update = false;
   bool github = false;

@@ -131,7 +131,7 @@ struct UseCell {
   double weight = 1;           // blocks that it stands for: 1 by its probability
 };
 
-// How much was seen of the contents of the blocks of a running process.
+// A count of the blocks of a running process with contents that were seen.
 struct Contents {
   double seen_blocks = 0;    // those with a UseCell
   double unseen_blocks = 0;  // sampled and live, but freed meanwhile, or guarded

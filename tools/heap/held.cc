@@ -6,8 +6,8 @@
 namespace allomon::heap {
 namespace {
 
-// No block is as large, and at a rate that would give such a weight no block is sampled.  The powers
-// of their product are finite.
+// No block is as large, and at a rate that would give such a weight no block is sampled.  The
+// powers of their product are finite.
 constexpr double kMostBytes = 1e17;
 constexpr double kMostWeight = 1e10;
 

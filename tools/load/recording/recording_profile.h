@@ -26,7 +26,7 @@ struct Held {
 // Returns nothing for blocks that lie elsewhere.  `number` counts from 1.
 using FindHeld = std::function<std::optional<Held>(const Process& process, uint32_t number)>;
 
-// How much of a live block was never used.
+// The bytes of a live block that were never used.
 struct Unused {
   double untouched_bytes = 0;
   double zero_bytes = 0;

@@ -146,7 +146,7 @@ WordsError WordsErrorOf(const HeapProfile& profile) {
   for (const heap::Thread& thread : profile.threads) {
     error.exact += thread.exact_words;
     error.estimated += thread.estimated_words;
-    // A profile of another tool may say anything; what is no variance adds nothing.
+    // A profile of another tool may say anything; a value that is no variance adds nothing.
     error.variance += std::max(0.0, thread.estimated_words_variance);
   }
   ALLOMON_DCHECK("inv.heap.variance", error.variance >= 0);

@@ -30,7 +30,7 @@ std::string AdviceOf(const GrownSite& site) {
          ", with " + BytesText(site.sizes[sizes - 2]) + " held beside the last one meanwhile";
 }
 
-// Below this part of what a line asks for, what it does not use is no advice.
+// Advice is given from this part of the bytes that a line asks for.
 constexpr double kLeastUnusedPercent = 25;
 
 // Means over the blocks of the line.
@@ -85,7 +85,7 @@ class UnusedView {
                             Paint::kPlain});
   }
 
-  // How much of the blocks of a process was never used.
+  // Shows the bytes of a process's blocks that were never used.
   void AddContents() {
     const UnusedSum sum = UnusedOf(scene_);
     const heap::Contents& contents = *scene_.profile->contents;
