@@ -64,6 +64,18 @@ absl::StatusOr<heap::HeapProfile> ReadProcess(
     const std::string& process,
     const std::function<absl::StatusOr<heap::HeapProfile>(uint32_t pid)>& read);
 
+// The same with a reader that is made of the id, reads the process, and then makes a profile.
+template <typename Reader>
+absl::StatusOr<heap::HeapProfile> ReadProcess(const std::string& process,
+                                              const std::string& debug_dir) {
+  return ReadProcess(process, [&debug_dir](uint32_t pid) -> absl::StatusOr<heap::HeapProfile> {
+    Reader reader(pid);
+    const absl::Status status = reader.Read();
+    if (!status.ok()) return status;
+    return reader.Profile(debug_dir);
+  });
+}
+
 }  // namespace allomon::pages
 
 #endif  // ALLOMON_TOOLS_PAGES_PROCESS_BLOCKS_H_

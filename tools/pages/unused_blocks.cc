@@ -137,12 +137,7 @@ absl::StatusOr<heap::HeapProfile> Reader::Profile(const std::string& debug_dir) 
 
 absl::StatusOr<heap::HeapProfile> ReadUnusedBlocks(const std::string& process,
                                                    const std::string& debug_dir) {
-  return ReadProcess(process, [&debug_dir](uint32_t pid) -> absl::StatusOr<heap::HeapProfile> {
-    Reader reader(pid);
-    const absl::Status status = reader.Read();
-    if (!status.ok()) return status;
-    return reader.Profile(debug_dir);
-  });
+  return ReadProcess<Reader>(process, debug_dir);
 }
 
 }  // namespace allomon::pages
