@@ -190,6 +190,11 @@ class GateHistory(Case):
         done = self.keep(99, "--format=markdown")
         self.assertEqual((done.returncode, done.stderr), (1, ""))
         self.assertIn("| BM\\_Parse allocations 3 -> 4", done.stdout)
+        self.assertRegex(
+            done.stdout,
+            r"\n\n51 runs in the history, 3 figures: changes at 2 commits\n\n\| commit \| run \|",
+        )
+        self.assertNotIn("\\x", done.stdout)
         done = self.gate("--current=run.json", "--format=github-action-benchmark")
         self.assertEqual((done.returncode, done.stderr), (0, ""))
         figures = {entry["name"]: (entry["value"], entry["unit"])

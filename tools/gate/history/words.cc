@@ -87,6 +87,17 @@ std::string Cell(const std::string& text) {
   return cell;
 }
 
+// Returns a paragraph for each line.
+std::string Paragraphs(const std::string& text) {
+  std::string paragraphs;
+  for (size_t begin = 0; begin < text.size();) {
+    const size_t end = std::min(text.find('\n', begin), text.size());
+    paragraphs += Cell(text.substr(begin, end - begin)) + "\n\n";
+    begin = end + 1;
+  }
+  return paragraphs;
+}
+
 }  // namespace
 
 std::string FigureText(double value) {
@@ -136,8 +147,8 @@ std::string ToText(const History& history, const Findings& findings) {
 
 std::string ToMarkdown(const History& history, const Findings& findings) {
   const auto groups = ByCommit(history, findings);
-  std::string text = Cell(Summary(history, findings, groups.size()));
-  if (!groups.empty()) text += "\n| commit | run | change | evidence |\n|---|---|---|---|\n";
+  std::string text = Paragraphs(Summary(history, findings, groups.size()));
+  if (!groups.empty()) text += "| commit | run | change | evidence |\n|---|---|---|---|\n";
   for (size_t i = 0; i < std::min(groups.size(), kShownCommits); ++i) {
     const Run& run = RunOf(history, findings, groups[i].front());
     for (size_t j = 0; j < std::min(groups[i].size(), kShownChanges); ++j) {
@@ -145,7 +156,7 @@ std::string ToMarkdown(const History& history, const Findings& findings) {
               Cell(ChangeText(findings, groups[i][j])) + " | " + Evidence(groups[i][j]) + " |\n";
     }
   }
-  return text + "\n" + Cell(Errors(findings));
+  return text + (groups.empty() ? "" : "\n") + Paragraphs(Errors(findings));
 }
 
 }  // namespace allomon::gate
