@@ -71,6 +71,20 @@ class Recorded(Case):
         out, err = child.communicate("go\n", timeout=60)
         self.assertEqual((child.returncode, out, err), (0, "done\n", ""))
 
+    def flame_page(self, metric, pid):
+        """The data of a page with one metric, and the amounts of it."""
+        done = self.run_plain(
+            [ALLOMON, "flame", "--metric=" + metric, "-o", self.path("x.html"), str(pid)]
+        )
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        with open(self.path("x.html"), encoding="utf-8") as file:
+            (data,) = re.findall('id="data">([^<]*)<', file.read())
+        page = json.loads(gzip.decompress(base64.b64decode(data)))
+        self.assertEqual((page["metric"], page["metrics"][0]["name"]), (metric, metric))
+        (amounts,) = page["metrics"]
+        (side,) = amounts["sides"]
+        return page, side
+
 
 class Pages(Recorded):
     def pages(self, pid, *options):
@@ -111,16 +125,7 @@ class Pages(Recorded):
     def test_a_flame_page_of_what_is_held(self):
         child, _ = self.record(HALF_EMPTY, "4", rate="1e-2", in_place="1/2")
         report, _ = self.report(child.pid)
-        done = self.run_plain(
-            [ALLOMON, "flame", "--metric=hostage", "-o", self.path("x.html"), str(child.pid)]
-        )
-        self.assertEqual((done.returncode, done.stderr), (0, ""))
-        with open(self.path("x.html"), encoding="utf-8") as file:
-            (data,) = re.findall('id="data">([^<]*)<', file.read())
-        page = json.loads(gzip.decompress(base64.b64decode(data)))
-        (metric,) = page["metrics"]
-        self.assertEqual((page["metric"], metric["name"]), ("hostage", "hostage"))
-        (side,) = metric["sides"]
+        page, side = self.flame_page("hostage", child.pid)
         self.assertAlmostEqual(sum(side["bytes"]), report["held"], delta=len(side["bytes"]))
         self.assertGreater(sum(side["bytesVariance"]), 0)
         self.assertRegex(page["shown"][0]["notes"][-1], "free blocks in pages .* own walk")
@@ -344,6 +349,15 @@ class UnusedContents(Recorded):
             r"\nReserve: asks for 1\.0 GiB a block and uses 51\.2 MiB: less saves 972\.8 MiB, of "
             r"which 972\.\d MiB were never resident\n",
         )
+        self.finish(child)
+
+    def test_a_flame_page_of_what_is_unused(self):
+        child, _ = self.record(UNUSED, rate="1e-3")
+        report, _ = self.rows(child.pid)
+        page, side = self.flame_page("unused", child.pid)
+        self.assertAlmostEqual(sum(side["bytes"]), report["unused"], delta=len(side["bytes"]))
+        self.assertGreater(sum(side["bytesVariance"]), 0)
+        self.assertRegex(page["shown"][0]["notes"][-1], r"by the contents of \d+ sampled blocks")
         self.finish(child)
 
     def run_unused(self, seed=None):

@@ -18,6 +18,7 @@
 #include "tools/options/documents.h"
 #include "tools/options/values.h"
 #include "tools/pages/held_pages.h"
+#include "tools/pages/unused_blocks.h"
 #include "tools/text/plain_text.h"
 #include "tracker/formats/write_file.h"
 #include "tracker/names/base_name.h"
@@ -26,20 +27,23 @@ namespace allomon::flame {
 namespace {
 
 constexpr char kHostage[] = "hostage";
+constexpr char kUnused[] = "unused";
 
-// Metrics of files, and that of a process.
+// Metrics of files, and those of a process.
 options::Argument Metrics() {
   options::Argument metrics = options::OneOf(load::kMetrics);
-  metrics.name += std::string("|") + kHostage;
-  metrics.choices.push_back({kHostage, ""});
+  for (const char* const name : {kHostage, kUnused}) {
+    metrics.name += std::string("|") + name;
+    metrics.choices.push_back({name, ""});
+  }
   return metrics;
 }
 
 heap::LabelSelection& LabelsOf(Options* options) { return options->labels; }
 
 absl::Status SetMetric(const std::string& value, Options* options) {
-  options->is_of_pages = value == kHostage;
-  if (options->is_of_pages) return absl::OkStatus();
+  options->of_process = value == kHostage || value == kUnused ? value : "";
+  if (!options->of_process.empty()) return absl::OkStatus();
   if (options::Choose(load::kMetrics, "--metric", value, &options->metric.emplace()).ok()) {
     return absl::OkStatus();
   }
@@ -55,13 +59,15 @@ absl::Status Check(const Options& options) {
   if (options.files.empty()) {
     return options::Bad("no profile to show; name the file that allomon run wrote");
   }
-  if (!options.is_of_pages) return absl::OkStatus();
+  if (options.of_process.empty()) return absl::OkStatus();
   const std::string& word = options.files[0];
   if (options.files.size() > 1 || word.find_first_not_of("0123456789") != std::string::npos) {
-    return options::Bad("--metric=hostage is of one process that runs: name it by its id");
+    return options::Bad("--metric=" + options.of_process +
+                        " is of one process that runs: name it by its id");
   }
   if (!options.before.empty() || !options.born.is_all() || options.outlived.is_asked) {
-    return options::Bad("--metric=hostage: leave out --diff, --born and --outlived");
+    return options::Bad("--metric=" + options.of_process +
+                        ": leave out --diff, --born and --outlived");
   }
   return absl::OkStatus();
 }
@@ -70,11 +76,12 @@ options::CommandText Text() {
   options::CommandText text;
   text.name = "flame";
   text.summary = "write an interactive flame graph as an HTML file";
-  text.usages = {"[options] FILE...", "--metric=hostage [options] PID"};
+  text.usages = {"[options] FILE...", "--metric=hostage|unused [options] PID"};
   text.description = {
       "Writes an interactive flame graph of heap profiles: one HTML file that loads nothing.  "
       "Several profiles add up.  Of a process, --metric=hostage shows which live blocks keep pages "
-      "of its heap that are mostly free."};
+      "of its heap that are mostly free, and --metric=unused what of its live blocks was never "
+      "used."};
   text.words = options::Words::kFiles;
   text.statuses = {{"0", "written"}, {"2", "bad input, and one line on standard error says which"}};
   text.examples = {
@@ -179,6 +186,11 @@ std::string SizeText(size_t bytes) {
   return text;
 }
 
+void KeepOneMetric(heap::HeapProfile* profile) {
+  profile->has = {};
+  profile->has[static_cast<size_t>(Metric::kLive)] = true;
+}
+
 // The only metric of such a profile is what live blocks hold of their pages.
 absl::StatusOr<heap::HeapProfile> LoadPages(const std::string& process,
                                             const std::string& debug_dir) {
@@ -187,9 +199,24 @@ absl::StatusOr<heap::HeapProfile> LoadPages(const std::string& process,
   profile->notes.push_back("free blocks in pages with live ones: " +
                            SizeText(static_cast<size_t>(profile->pages->free_bytes)) +
                            " by the allocator's own walk");
-  profile->has = {};
-  profile->has[static_cast<size_t>(Metric::kLive)] = true;
+  KeepOneMetric(&*profile);
   return profile;
+}
+
+// The only metric of such a profile is the bytes of live blocks that were never used.
+absl::StatusOr<heap::HeapProfile> LoadUnused(const std::string& process,
+                                             const std::string& debug_dir) {
+  auto profile = pages::ReadUnusedBlocks(process, debug_dir);
+  if (!profile.ok()) return profile;
+  const auto seen = static_cast<uint64_t>(profile->contents->seen_blocks);
+  profile->notes.push_back("by the contents of " + std::to_string(seen) + " sampled blocks");
+  KeepOneMetric(&*profile);
+  return profile;
+}
+
+Loader LoaderOf(const Options& options, const Loader& of_files) {
+  if (options.of_process == kHostage) return LoadPages;
+  return options.of_process == kUnused ? LoadUnused : of_files;
 }
 
 CommandResult Write(const Options& options, const std::string& page) {
@@ -247,7 +274,7 @@ CommandResult RunFlameWith(const Loader& load, const std::vector<std::string>& a
   if (!options.ok()) return BadInput(options.status());
   const auto answer = options::AnswerTo(*options, FlameCommand().Text());
   if (answer.has_value()) return *answer;
-  const auto profiles = Load(*options, options->is_of_pages ? LoadPages : load);
+  const auto profiles = Load(*options, LoaderOf(*options, load));
   if (!profiles.ok()) return BadInput(profiles.status());
   const auto page = RenderPage(*profiles, options->title, options->metric);
   if (!page.ok()) return BadInput(page.status());

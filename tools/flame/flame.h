@@ -23,7 +23,7 @@ struct Options : options::Common {
   std::vector<std::string> files;
   std::string before;                  // empty: no comparison
   std::optional<heap::Metric> metric;  // none: the page's choice
-  bool is_of_pages = false;            // the file is a process, of which pages are shown
+  std::string of_process;              // the metric, of a process in place of a file; or empty
   std::string title;                   // empty: the program's name
   std::string out = "allomon.html";
   std::string debug_dir;

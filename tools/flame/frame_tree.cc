@@ -55,9 +55,13 @@ void FrameTree::AddSample(const heap::HeapProfile& profile, const heap::Sample& 
   std::vector<heap::Estimate> values;
   for (heap::Metric metric : metrics_) {
     const heap::Sampling sampling = heap::SamplingOf(profile, metric);
-    values.push_back(profile.pages.has_value()
-                         ? heap::HeldBy(sample, sampling.is_whole)
-                         : heap::EstimateOf(sample[metric], sample, sampling));
+    if (profile.pages.has_value()) {
+      values.push_back(heap::HeldBy(sample, sampling.is_whole));
+    } else if (profile.contents.has_value()) {
+      values.push_back(heap::UnusedBy(sample, sampling.is_whole));
+    } else {
+      values.push_back(heap::EstimateOf(sample[metric], sample, sampling));
+    }
   }
   if (std::all_of(values.begin(), values.end(), IsNothing)) return;
   auto& sums = LeafOf(NodeOf(sample.stack, steps))->by_metric[side];

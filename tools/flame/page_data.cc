@@ -165,9 +165,11 @@ void WriteAmounts(const FrameTree& tree, size_t metric, Side side, JsonWriter* j
   json->End('}');
 }
 
-// Of a process whose pages are known there is one metric, what live blocks hold of them.
+// A process with pages or contents that are known has one metric, that of its live blocks.
 const char* NameOf(Metric metric, const Profiles& profiles) {
-  return profiles.shown[0].profile.pages.has_value() ? "hostage" : heap::MetricName(metric);
+  const heap::HeapProfile& profile = profiles.shown[0].profile;
+  if (profile.pages.has_value()) return "hostage";
+  return profile.contents.has_value() ? "unused" : heap::MetricName(metric);
 }
 
 void WriteMetrics(const FrameTree& tree, const Profiles& profiles, JsonWriter* json) {

@@ -47,6 +47,15 @@ Estimate HeldBy(const Sample& sample, bool is_whole) {
   return sum;
 }
 
+Estimate UnusedBy(const Sample& sample, bool is_whole) {
+  Estimate sum;
+  sum.is_whole = is_whole;
+  for (const UseCell& cell : sample.uses) {
+    sum.Add(SumOver(cell.weight, cell.untouched_bytes + cell.zero_bytes, is_whole));
+  }
+  return sum;
+}
+
 bool MayBeInArena(const HeapProfile& profile, const Sample& sample) {
   return std::any_of(sample.stack.begin(), sample.stack.end(), [&profile](uint32_t number) {
     if (number >= profile.locations.size()) return false;

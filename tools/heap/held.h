@@ -1,4 +1,5 @@
-// What sampled blocks on their ordinary pages hold of these.
+// Sums over the sampled blocks of a running process: the bytes that they hold of their pages, and
+// those that they never used.
 //
 // All are functions of their arguments; nothing here fails.
 #ifndef ALLOMON_TOOLS_HEAP_HELD_H_
@@ -18,6 +19,9 @@ Estimate HeldBy(const HeldCell& cell, bool is_whole);
 
 // The sum over the sample's blocks; nothing for one without such blocks.
 Estimate HeldBy(const Sample& sample, bool is_whole);
+
+// The sum of the bytes that were never used, over the sample's blocks with contents that were seen.
+Estimate UnusedBy(const Sample& sample, bool is_whole);
 
 // Objects of an interpreter up to this size may lie in arenas of its own, unless they are sampled.
 inline constexpr uint64_t kMostArenaBytes = 512;

@@ -7,6 +7,7 @@ const METRIC_TEXT = {
   'temporary': ['Temporary', 'freed after less than 64 KiB of further allocation by its thread'],
   'promoted': ['Promoted', 'managed: left the nursery alive'],
   'died-young': ['Died young', 'managed: died in the nursery'],
+  'unused': ['Not used', 'bytes of live blocks that were never touched, or are zero at their ends'],
   'hostage': ['Held in pages', 'free bytes of pages, by the live blocks that keep them there'],
 };
 

@@ -120,8 +120,8 @@ class RoundingSum {
 
 UnusedSite SiteOf(const Sample& sample, bool is_whole) {
   UnusedSite site;
+  site.unused = heap::UnusedBy(sample, is_whole);
   for (const heap::UseCell& cell : sample.uses) {
-    site.unused.Add(heap::SumOver(cell.weight, cell.untouched_bytes + cell.zero_bytes, is_whole));
     site.asked.Add(heap::SumOver(cell.weight, cell.size_bytes, is_whole));
     site.untouched_bytes += heap::SumOver(cell.weight, cell.untouched_bytes, true).amount.bytes;
     site.zero_bytes += heap::SumOver(cell.weight, cell.zero_bytes, true).amount.bytes;
