@@ -116,7 +116,7 @@ BlockType TypeOf(const std::vector<std::string>& frames) {
     stacks.frames.push_back({number, 1});
     stacks.cells.push_back(number);
   }
-  return BlockTypes(stacks).Of({0, frames.size() - 1, frames.size(), 0});
+  return BlockTypes(stacks).Of({0, kNone, frames.size() - 1, frames.size(), 0});
 }
 
 TEST(BlockType, TheContainerThatAsksIsTheHolder) {

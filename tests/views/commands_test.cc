@@ -61,6 +61,17 @@ TEST_F(CommandsTest, LifetimesAndAgesSurviveTheFile) {
   EXPECT_THAT(Report({"server.pb.gz", "--timeline"}).out, HasSubstr("peak 47.2 MiB"));
 }
 
+TEST_F(CommandsTest, ModulesSurviveTheFileAndAddUp) {
+  heap::HeapProfile profile = Server().profile;
+  profile.mappings = {{0x1000, 0x2000, 0, "/usr/bin/server", ""}};
+  for (heap::Location& location : profile.locations) location.mapping = 0;
+  WritePprof("modules.pb.gz", profile);
+  const CommandResult result =
+      Report({"modules.pb.gz", "modules.pb.gz", "--view=modules", "--metric=live"});
+  EXPECT_EQ(result.status, 0) << result.err;
+  EXPECT_THAT(result.out, HasSubstr("\n/usr/bin/server  36.5 MiB  35.0-38.2 MiB  100.0%"));
+}
+
 TEST_F(CommandsTest, FilesOfOneProgramAddUp) {
   const CommandResult result = Report({"server.pb.gz", "server.pb.gz", "--metric=live"});
   EXPECT_EQ(result.status, 0) << result.err;

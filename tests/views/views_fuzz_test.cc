@@ -134,6 +134,7 @@ TEST(ViewsFuzzTest, AnyProfileIsShown) {
                                       {"--by=source"},
                                       {"--by=source", "--view=tree"},
                                       {"--view=threads"},
+                                      {"--view=modules"},
                                       {"--view=lifetimes"},
                                       {"--timeline"},
                                       {"--leaks"},

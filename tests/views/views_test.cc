@@ -204,6 +204,59 @@ TEST(ViewsTest, SizesInPowersOfTwo) {
   EXPECT_THAT(text, HasSubstr("80,000    100.0%"));
 }
 
+// Returns a profile with allocations charged to two modules, to interpreted functions, and to a
+// frame of no module.  The server has two segments.
+heap::HeapProfile OfModules() {
+  HandMade made;
+  heap::HeapProfile& profile = made.profile;
+  profile.rate = 1;
+  profile.mappings = {{0x1000, 0x2000, 0, "/usr/bin/server", ""},
+                      {0x2000, 0x3000, 0, "/usr/lib/libparse.so.1", ""},
+                      {0x3000, 0x4000, 0, "/usr/bin/server", ""},
+                      {0, 0, 0, heap::kInterpreted, ""}};
+  made.Add({"malloc", "parse@parse.cc:12", "main"}, 100, 50, 5);
+  made.Add({"handle", "main"}, 100, 20, 2);
+  made.Add({"main"}, 100, 10, 1);
+  made.Add({"PyMem_Malloc", "app.handler"}, 100, 15, 1);
+  made.Add({"jit"}, 100, 5, 1);
+  const uint32_t mappings[] = {1, 1, 0, 2, 1, 3, heap::kNone};
+  for (size_t i = 0; i < profile.locations.size(); ++i) {
+    profile.locations[i].mapping = mappings[i];
+  }
+  return profile;
+}
+
+TEST(ViewsTest, ModulesOfChargedFrames) {
+  const heap::HeapProfile profile = OfModules();
+  const std::string text = Shown(profile, {"--view=modules", "--metric=alloc"});
+  EXPECT_EQ(RowsOf(text, "module "),
+            (std::vector<std::string>{
+                "/usr/lib/libparse.so.1  4.9 KiB  50.0%      50     50.0%  ██████████",
+                "/usr/bin/server         2.9 KiB  30.0%      30     30.0%  ██████",
+                "[interpreted]           1.5 KiB  15.0%      15     15.0%  ███",
+                "?                         500 B   5.0%       5      5.0%  █"}))
+      << text;
+  // With wrappers, what the interpreter's own functions do is charged to their module.
+  const Object rows = Object::parse(Json(profile, {"--view=modules", "--wrappers"}))["modules"];
+  ASSERT_EQ(rows.size(), 3u) << rows;
+  EXPECT_EQ(rows[0]["module"], "/usr/lib/libparse.so.1");
+  EXPECT_EQ(rows[0]["bytes"], 600);
+  EXPECT_TRUE(rows[2]["module"].is_null());
+}
+
+TEST(ViewsTest, ModulesFollowTheSelectionAndTheOrder) {
+  const heap::HeapProfile profile = OfModules();
+  const std::string excluded =
+      Shown(profile, {"--view=modules", "--metric=alloc", "--exclude=^parse$"});
+  EXPECT_THAT(FirstRow(excluded, "module "), StartsWith("/usr/bin/server"));
+  const std::string by_name = Shown(profile, {"--view=modules", "--metric=alloc", "--sort=name"});
+  EXPECT_THAT(FirstRow(by_name, "module "), StartsWith("?"));
+  const std::string top = Shown(profile, {"--view=modules", "--metric=alloc", "--top=1"});
+  EXPECT_THAT(top, HasSubstr("\n3 more modules "));
+  EXPECT_THAT(Shown(Server().profile, {"--view=modules", "--metric=live"}),
+              HasSubstr("?       18.2 MiB  17.2-19.5 MiB  100.0%"));
+}
+
 TEST(ViewsTest, ThreadsOfOneNameAreOneRow) {
   const std::string text = Shown(Server().profile, {"--view=threads", "--metric=live"});
   EXPECT_THAT(FirstRow(text, "thread"), HasSubstr("worker        2  29.6 MiB"));
@@ -234,7 +287,7 @@ TEST(ViewsTest, TimelineMarksThePeak) {
 
 TEST(ViewsTest, NothingIsWiderThanTheTerminal) {
   for (const char* view :
-       {"functions", "tree", "callers", "lines", "sizes", "threads", "lifetimes"}) {
+       {"functions", "tree", "callers", "lines", "sizes", "threads", "modules", "lifetimes"}) {
     for (const int width : {60, 80, 120}) {
       EXPECT_LE(Widest(Shown(Server().profile, {"--view", view}, width)), width) << view;
     }
@@ -259,7 +312,7 @@ TEST(ViewsTest, NamesCannotActOnTheTerminal) {
 
 TEST(ViewsTest, AnEmptyProfileIsShownAsEmpty) {
   heap::HeapProfile empty;
-  for (const char* view : {"functions", "tree", "callers", "lines", "sizes"}) {
+  for (const char* view : {"functions", "tree", "callers", "lines", "sizes", "modules"}) {
     EXPECT_THAT(Shown(empty, {"--view", view}), HasSubstr("nothing was counted"));
   }
   EXPECT_TRUE(Object::parse(Json(empty, {}))["functions"].empty());

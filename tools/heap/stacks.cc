@@ -177,10 +177,14 @@ class Builder {
   }
 
   void AddLocation(uint32_t location, uint64_t begin) {
-    if (location >= spans_.size()) return AddFrame(unknown_, begin);
+    if (location >= spans_.size()) {
+      AddFrame(unknown_, begin);
+      return cell_locations_.resize(stacks_.cells.size() - begin, kNone);
+    }
     const Span span = spans_[location];
     ALLOMON_DCHECK_LE("inv.heap.stack", span.end, expanded_.size());
     for (size_t i = span.begin; i < span.end && HasRoom(begin); ++i) AddFrame(expanded_[i], begin);
+    cell_locations_.resize(stacks_.cells.size() - begin, location);
   }
 
   // Returns the place of a stack's charged frame.  `interpreted` is the place of the first frame of
@@ -195,7 +199,10 @@ class Builder {
 
   void Add(uint32_t sample) {
     if (!IsSelected(profile_.samples[sample], selection_.labels)) return;
-    Stack stack = {sample, stacks_.cells.size(), 0, stacks_.cells.size()};
+    Stack stack;
+    stack.sample = sample;
+    stack.begin = stack.innermost = stacks_.cells.size();
+    cell_locations_.clear();
     uint64_t interpreted = UINT64_MAX;
     for (const uint32_t location : profile_.samples[sample].stack) {
       if (!HasRoom(stack.begin)) break;
@@ -204,12 +211,17 @@ class Builder {
       }
       AddLocation(location, stack.begin);
     }
-    if (stacks_.cells.size() == stack.begin) stacks_.cells.push_back(unknown_);
+    if (stacks_.cells.size() == stack.begin) {
+      stacks_.cells.push_back(unknown_);
+      cell_locations_.push_back(kNone);
+    }
     stack.end = stacks_.cells.size();
     if (!IsKept(stack)) return stacks_.cells.resize(stack.begin);
     stack.begin = Charged(stack, interpreted);
     ALLOMON_DCHECK_LE("inv.heap.stack", stack.innermost, stack.begin);
     ALLOMON_DCHECK_LT("inv.heap.stack", stack.begin, stack.end);
+    ALLOMON_DCHECK_EQ("inv.heap.stack", cell_locations_.size(), stack.end - stack.innermost);
+    stack.location = cell_locations_[stack.begin - stack.innermost];
     stacks_.stacks.push_back(stack);
   }
 
@@ -220,8 +232,9 @@ class Builder {
   const Wrappers wrappers_;
   PairTable frame_numbers_;  // (name, line)
   std::vector<uint32_t> expanded_;
-  std::vector<Span> spans_;        // ranges in expanded_, by location
-  std::vector<bool> interpreted_;  // by location
+  std::vector<Span> spans_;               // ranges in expanded_, by location
+  std::vector<bool> interpreted_;         // by location
+  std::vector<uint32_t> cell_locations_;  // of the cells of the stack that is being added
   uint32_t unknown_ = 0;
   NameAnswers focus_, ignore_, exclude_, is_wrapper_;
 };

@@ -33,9 +33,10 @@ struct Frame {
 };
 
 struct Stack {
-  uint32_t sample = 0;  // index in HeapProfile::samples
-  uint64_t begin = 0;   // index in Stacks::cells; innermost first
-  uint64_t end = 0;     // larger than `begin`
+  uint32_t sample = 0;        // index in HeapProfile::samples
+  uint32_t location = kNone;  // index in HeapProfile::locations: where the frame at `begin` is
+  uint64_t begin = 0;         // index in Stacks::cells; innermost first
+  uint64_t end = 0;           // larger than `begin`
   // Cells from here to `begin` are functions that only pass memory on.
   uint64_t innermost = 0;
 };

@@ -31,10 +31,10 @@ constexpr Choice<Measure> kMeasures[] = {Bytes(heap::Metric::kAllocated),
                                          Bytes(heap::Metric::kPromoted),
                                          Bytes(heap::Metric::kDiedYoung)};
 constexpr Choice<View> kViews[] = {
-    {"functions", View::kFunctions}, {"tree", View::kTree},   {"callers", View::kCallers},
-    {"lines", View::kLines},         {"sizes", View::kSizes}, {"types", View::kTypes},
-    {"unused", View::kUnused},       {"pages", View::kPages}, {"threads", View::kThreads},
-    {"lifetimes", View::kLifetimes}, {"ages", View::kAges}};
+    {"functions", View::kFunctions}, {"tree", View::kTree},           {"callers", View::kCallers},
+    {"lines", View::kLines},         {"sizes", View::kSizes},         {"types", View::kTypes},
+    {"unused", View::kUnused},       {"pages", View::kPages},         {"threads", View::kThreads},
+    {"modules", View::kModules},     {"lifetimes", View::kLifetimes}, {"ages", View::kAges}};
 constexpr Choice<View> kViewsOfLive[] = {
     {"functions", View::kFunctions}, {"tree", View::kTree},       {"callers", View::kCallers},
     {"lines", View::kLines},         {"sizes", View::kSizes},     {"types", View::kTypes},
@@ -297,7 +297,7 @@ const options::Command<Options>& TableOf(Command command) {
         Metrics() +
             List{{"--view", options::Argument("VIEW", OneOf(kViews).choices), "functions",
                   "what rows are: functions, tree, callers, lines, sizes, types, unused, threads, "
-                  "lifetimes or ages; of a process that runs also pages.",
+                  "modules, lifetimes or ages; of a process that runs also pages.",
                   SetView},
                  {"--timeline", "what was live, over time",
                   [](Options* options) { return SetOnlyView(View::kTimeline, options); }},

@@ -26,6 +26,7 @@ enum class View {
   kUnused,
   kPages,
   kThreads,
+  kModules,
   kLifetimes,
   kAges,
   kTimeline,

@@ -40,6 +40,12 @@ void AddLabels(const Scene& scene, Report* report);
 // Adds the tables "functions" and "lifetimes".  Fails with one line if no lifetime is known.
 absl::Status AddLifetimes(const Scene& scene, Report* report);
 
+// ---- Rows by the module that charged functions are in.
+
+// Adds the table "modules", with a row for each file of code, one for interpreted functions, and
+// one for frames of unknown modules.
+void AddModules(const Scene& scene, Report* report);
+
 // ---- Free memory in pages of the heap, and the live blocks that keep it there.
 
 // Adds the table "pages", with a row for each line that is charged and each set of labels, or for

@@ -38,6 +38,9 @@ absl::Status AddView(View view, const Scene& scene, int columns, Report* report)
       return AddPages(scene, report);
     case View::kThreads:
       return AddThreads(scene, report);
+    case View::kModules:
+      AddModules(scene, report);
+      break;
     case View::kLifetimes:
       return AddLifetimes(scene, report);
     case View::kAges:
