@@ -1,10 +1,12 @@
 // Exports for other viewers: DHAT's (by the rules of valgrind's dh_view.js for loaded files, and
-// the values that it shows of ours), mlmon.out, speedscope, and the formats of callgrind and
-// massif.
+// the values that it shows of ours), mlmon.out, speedscope, Chrome's DevTools, and the formats of
+// callgrind and massif.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <set>
 
@@ -229,6 +231,66 @@ TEST(SpeedscopeTest, StacksBeginAtTheOutermost) {
   const Json& frames = file.at("shared").at("frames");
   EXPECT_EQ(frames[stack[0].get<size_t>()].at("name"), "main");
   EXPECT_EQ(frames[stack[1].get<size_t>()].at("name"), "f(int)");
+}
+
+// V8's sampling heap profile: a tree of nodes, whose numbers DevTools takes for keys.
+
+struct Sums {
+  std::set<int> ids;
+  std::map<std::string, double> self_bytes;  // by function
+  double bytes = 0;
+};
+
+void CheckNode(const Json& node, Sums* sums) {
+  const Json& call = node.at("callFrame");
+  for (const char* text : {"functionName", "scriptId", "url"}) {
+    EXPECT_TRUE(call.at(text).is_string()) << text;
+  }
+  EXPECT_GE(call.at("lineNumber"), -1);
+  EXPECT_EQ(call.at("columnNumber"), -1);
+  EXPECT_TRUE(sums->ids.insert(node.at("id").get<int>()).second) << "a repeated id";
+  const double self = node.at("selfSize").get<double>();
+  sums->bytes += self;
+  sums->self_bytes[call.at("functionName").get<std::string>()] += self;
+  std::set<std::string> names;
+  for (const Json& child : node.at("children")) {
+    EXPECT_TRUE(names.insert(child.at("callFrame").dump()).second) << "one function, two nodes";
+    CheckNode(child, sums);
+  }
+}
+
+Json Head(const HeapProfile& profile, Metric metric) {
+  return Json::parse(testing::Export("devtools", profile, metric)).at("head");
+}
+
+TEST(DevtoolsTest, KeepsTheRulesOfItsFormatAndOurTotals) {
+  for (const HeapProfile& profile : {testing::OddProfile(), testing::LargeProfile(300)}) {
+    for (Metric metric : {Metric::kAllocated, Metric::kLive, Metric::kPeak}) {
+      Sums sums;
+      CheckNode(Head(profile, metric), &sums);
+      EXPECT_EQ(sums.bytes, std::llround(testing::TotalBytes(profile, metric)));
+    }
+  }
+}
+
+TEST(DevtoolsTest, BytesAreOfTheInnermostFunction) {
+  const HeapProfile profile = testing::LargeProfile(300);
+  Sums sums;
+  CheckNode(Head(profile, Metric::kLive), &sums);
+  for (const auto& [name, cost] : testing::CostsOf(profile, Metric::kLive)) {
+    EXPECT_NEAR(sums.self_bytes[name], cost.self, 300) << name;
+  }
+}
+
+TEST(DevtoolsTest, CallsLeadFromTheOutermostFunctionOn) {
+  const Json head = Head(testing::OddProfile(), Metric::kAllocated);
+  EXPECT_EQ(head.at("callFrame").at("functionName"), "(root)");
+  const Json& children = head.at("children");
+  const auto main = std::find_if(children.begin(), children.end(), [](const Json& child) {
+    return child.at("callFrame").at("functionName") == "main";
+  });
+  ASSERT_NE(main, children.end());
+  EXPECT_EQ(main->at("children")[0].at("callFrame").at("functionName"), "f(int)");
 }
 
 // Properties of the files that callgrind_annotate and ms_print do not report.

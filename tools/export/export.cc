@@ -39,6 +39,8 @@ const std::vector<ExportFormat>& ExportFormats() {
       {"collapsed", "flamegraph.pl and its kin: a line per stack", "folded", ToCollapsed},
       {"speedscope", "speedscope", "speedscope.json", ToSpeedscope},
       {"firefox", "Firefox Profiler, profiler.firefox.com", "firefox.json", ToFirefox},
+      {"devtools", "DevTools of Chrome, VS Code: V8's sampling heap profile", "heapprofile",
+       ToDevtools},
       {"callgrind", "callgrind_annotate, KCachegrind", "callgrind", ToCallgrind},
       {"dhat", "dh_view.html of valgrind", "dhat.json", ToDhat},
       {"massif", "ms_print of valgrind, massif-visualizer", "massif", ToMassif},

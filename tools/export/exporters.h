@@ -18,6 +18,7 @@ Exported ToCollapsed(const heap::HeapProfile& profile, heap::Metric metric);
 Exported ToSpeedscope(const heap::HeapProfile& profile, heap::Metric metric);
 Exported ToFirefox(const heap::HeapProfile& profile, heap::Metric metric);
 Exported ToCallgrind(const heap::HeapProfile& profile, heap::Metric metric);
+Exported ToDevtools(const heap::HeapProfile& profile, heap::Metric metric);
 Exported ToDhat(const heap::HeapProfile& profile, heap::Metric metric);
 Exported ToMassif(const heap::HeapProfile& profile, heap::Metric metric);
 Exported ToHeapV2(const heap::HeapProfile& profile, heap::Metric metric);
