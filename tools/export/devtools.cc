@@ -2,6 +2,7 @@
 // from the outermost function on, with the bytes of one metric.
 #include <algorithm>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "tools/export/exporters.h"
@@ -20,7 +21,9 @@ class Writer {
 
   std::string Text() {
     text_ = "{\"head\":";
-    Open({"(root)"}, 0);
+    Frame root;
+    root.name = "(root)";
+    Open(root, 0);
     for (const Stack* stack : Order()) Add(*stack);
     CloseTo(0);
     text_ += "]},\"samples\":[]}\n";
