@@ -1,6 +1,7 @@
 // Processor time, compared with the clock of the thread that used it.  Not wall time, so a busy
 // machine changes nothing.
 #include <signal.h>
+#include <sys/syscall.h>
 #include <sys/time.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -264,6 +265,28 @@ TEST_P(TimeTest, ThreadThatBlocksAllSignalsIsChargedAtItsEnd) {
 }
 
 // A timer must not be armed without a rate, nor outlive its profile.
+#if defined(__x86_64__) && !defined(__SANITIZE_THREAD__)
+// The mask is read from the kernel: the C library hides its own signals.
+TEST_P(TimeTest, CancellationWaitsForTheEndOfATick) {
+  struct {
+    void (*handler)(int);
+    unsigned long flags;  // NOLINT: as the kernel has it
+    void (*restorer)();
+    uint64_t mask;
+  } action = {};
+  constexpr uint64_t kOfPthreadCancel = uint64_t{1} << 31;  // signal 32
+  Start();
+  int handled = 0;
+  for (int signal = SIGRTMIN; signal <= SIGRTMAX; ++signal) {
+    ASSERT_EQ(syscall(SYS_rt_sigaction, signal, nullptr, &action, sizeof(action.mask)), 0);
+    if (action.handler == SIG_DFL || signal == SIGRTMIN + 5) continue;  // the test's own
+    ++handled;
+    EXPECT_NE(action.mask & kOfPthreadCancel, 0u) << signal;
+  }
+  EXPECT_EQ(handled, 1);
+}
+#endif
+
 TEST_P(TimeTest, StopMeetsThreadsThatStart) {
   std::atomic<bool> done{false};
   std::vector<std::thread> makers;

@@ -1,7 +1,7 @@
 // The layout of a process's description of its memory for other processes: the places of Allomon's
 // own mappings, the way to count the blocks of its heap, and the way from a sampled block to its
-// record.  `allomon explain`, `allomon leaks` and `allomon report --view=pages` read it through
-// /proc/PID/mem, so a process does nothing for it and need not be running.
+// record.  `allomon explain`, `allomon leaks`, `allomon report --view=pages` and `--view=unused`
+// read it through /proc/PID/mem, so a process does nothing for it and need not be running.
 //
 // A note (ELF, type kNoteType, owner kNoteOwner) of the module that has Allomon leads to it: its
 // bytes are the distance from themselves to the ProcessMap, an int64_t.  A second note of the type
