@@ -63,6 +63,17 @@ void AddNameCells(const heap::Stacks& stacks, uint32_t frame, bool sure, std::ve
   row->push_back(DataCell(static_cast<double>(stacks.frames[frame].line)));
 }
 
+AmountStyle BytesStyle(const Scene& scene) {
+  const char* const head = heap::MetricName(scene.measure.metric);
+  return {"bytes", head, "%", false, scene.HasIntervals(), kStays};
+}
+
+AmountStyle BlocksStyle(const Scene& scene) {
+  const bool has_blocks = scene.profile->has_blocks;
+  return {"blocks",  has_blocks ? "blocks" : "", has_blocks ? "blocks %" : "", true, false,
+          kDropTotal};
+}
+
 void AddAmountColumns(const AmountStyle& style, Table* table) {
   const auto add = [table](const std::string& key, const std::string& head, int drop_rank) {
     table->columns.push_back({key, head, Column::Kind::kNumber, drop_rank});

@@ -39,6 +39,9 @@ struct AmountStyle {
   bool has_range = false;  // shown to people; programs get it always
   int drop_rank = kStays;
 };
+// The metric's bytes and blocks, of rows that are classes or names.
+AmountStyle BytesStyle(const Scene& scene);
+AmountStyle BlocksStyle(const Scene& scene);
 void AddAmountColumns(const AmountStyle& style, Table* table);
 void AddAmountCells(const AmountStyle& style, const heap::Estimate& estimate, double whole,
                     std::vector<Cell>* row);

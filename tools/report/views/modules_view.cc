@@ -43,8 +43,8 @@ class ModulesView {
     Table table;
     table.key = "modules";
     table.columns = {{"module", "module", Column::Kind::kPath}};
-    AddAmountColumns(BytesStyle(), &table);
-    AddAmountColumns(BlocksStyle(), &table);
+    AddAmountColumns(BytesStyle(scene_), &table);
+    AddAmountColumns(BlocksStyle(scene_), &table);
     table.columns.push_back({"", "", Column::Kind::kBar, kDropBar});
     const size_t shown = scene_.rows == 0 ? rows_.size() : std::min(rows_.size(), scene_.rows);
     for (size_t i = 0; i < shown; ++i) table.rows.push_back(CellsOf(rows_[i]));
@@ -78,19 +78,9 @@ class ModulesView {
     return rows_[place->second];
   }
 
-  AmountStyle BytesStyle() const {
-    return {"bytes", heap::MetricName(scene_.measure.metric), "%", false, scene_.HasIntervals(),
-            kStays};
-  }
-  AmountStyle BlocksStyle() const {
-    const bool has_blocks = scene_.profile->has_blocks;
-    return {"blocks",  has_blocks ? "blocks" : "", has_blocks ? "blocks %" : "", true, false,
-            kDropTotal};
-  }
-
   void AddAmounts(const Estimate& estimate, std::vector<Cell>* cells) const {
-    AddAmountCells(BytesStyle(), estimate, scene_.whole.amount.bytes, cells);
-    AddAmountCells(BlocksStyle(), estimate, scene_.whole.amount.blocks, cells);
+    AddAmountCells(BytesStyle(scene_), estimate, scene_.whole.amount.bytes, cells);
+    AddAmountCells(BlocksStyle(scene_), estimate, scene_.whole.amount.blocks, cells);
   }
 
   std::vector<Cell> CellsOf(const ModuleRow& row) const {

@@ -55,8 +55,8 @@ class SizesView {
     Table table;
     table.key = "sizes";
     table.columns = {{"", "size"}, {"least_bytes", ""}};
-    AddAmountColumns(BytesStyle(), &table);
-    AddAmountColumns(BlocksStyle(), &table);
+    AddAmountColumns(BytesStyle(scene_), &table);
+    AddAmountColumns(BlocksStyle(scene_), &table);
     table.columns.push_back({"", "", Column::Kind::kBar, kDropBar});
     for (size_t i = 0; i < kBuckets; ++i) {
       if (IsUsed(i)) table.rows.push_back(CellsOf(i));
@@ -69,21 +69,11 @@ class SizesView {
     const heap::Amount& amount = buckets_[bucket].amount;
     return amount.bytes != 0 || amount.blocks != 0;
   }
-  AmountStyle BytesStyle() const {
-    return {"bytes", heap::MetricName(scene_.measure.metric), "%", false, scene_.HasIntervals(),
-            kStays};
-  }
-  AmountStyle BlocksStyle() const {
-    const bool has_blocks = scene_.profile->has_blocks;
-    return {"blocks",  has_blocks ? "blocks" : "", has_blocks ? "blocks %" : "", true, false,
-            kDropTotal};
-  }
-
   std::vector<Cell> CellsOf(size_t bucket) const {
     const Estimate& estimate = buckets_[bucket];
     std::vector<Cell> cells = {TextCell(BucketText(bucket)), DataCell(LeastSize(bucket))};
-    AddAmountCells(BytesStyle(), estimate, scene_.whole.amount.bytes, &cells);
-    AddAmountCells(BlocksStyle(), estimate, scene_.whole.amount.blocks, &cells);
+    AddAmountCells(BytesStyle(scene_), estimate, scene_.whole.amount.bytes, &cells);
+    AddAmountCells(BlocksStyle(scene_), estimate, scene_.whole.amount.blocks, &cells);
     Cell bar;
     bar.own = PercentOf(estimate.amount.bytes, scene_.whole.amount.bytes) / 100;
     bar.paint = PaintOf(100 * bar.own);

@@ -49,8 +49,8 @@ class TypesView {
     Table table;
     table.key = "types";
     table.columns = {{"type", "type", Column::Kind::kCode}, {"holder", "in", Column::Kind::kCode}};
-    AddAmountColumns(BytesStyle(), &table);
-    AddAmountColumns(BlocksStyle(), &table);
+    AddAmountColumns(BytesStyle(scene_), &table);
+    AddAmountColumns(BlocksWithoutShare(), &table);
     if (scene_.profile->has_blocks) table.columns.push_back({"bytes_per_block", "each"});
     AddNameColumns(&table);
     table.columns.push_back({"", "", Column::Kind::kBar, kDropBar});
@@ -92,11 +92,7 @@ class TypesView {
     if (type.by_symbol && !type.type.empty()) by_symbol_.Add(estimate);
   }
 
-  AmountStyle BytesStyle() const {
-    return {"bytes", heap::MetricName(scene_.measure.metric), "%", false, scene_.HasIntervals(),
-            kStays};
-  }
-  AmountStyle BlocksStyle() const {
+  AmountStyle BlocksWithoutShare() const {
     return {"blocks", scene_.profile->has_blocks ? "blocks" : "", "", true, false, kDropTotal};
   }
 
@@ -116,8 +112,8 @@ class TypesView {
   }
 
   void AddAmounts(const Estimate& estimate, std::vector<Cell>* cells) const {
-    AddAmountCells(BytesStyle(), estimate, scene_.whole.amount.bytes, cells);
-    AddAmountCells(BlocksStyle(), estimate, scene_.whole.amount.blocks, cells);
+    AddAmountCells(BytesStyle(scene_), estimate, scene_.whole.amount.bytes, cells);
+    AddAmountCells(BlocksWithoutShare(), estimate, scene_.whole.amount.blocks, cells);
     if (!scene_.profile->has_blocks) return;
     const heap::Amount& amount = estimate.amount;
     const double each = amount.blocks > 0 ? amount.bytes / amount.blocks : 0;
