@@ -19,6 +19,7 @@
 #include <atomic>
 #include <cstdint>
 
+#include "tracker/base/check.h"
 #include "tracker/base/own_array.h"
 
 namespace allomon::internal {
@@ -73,6 +74,7 @@ class ChainIndex {
       link = &records.Next(at);
     }
     link->store(records.Next(number).load(std::memory_order_relaxed), std::memory_order_release);
+    ALLOMON_DCHECK_NE("inv.chain.used", used_, 0u);
     --used_;
   }
 
@@ -96,6 +98,7 @@ class ChainIndex {
 
   template <typename Records>
   void Push(uint32_t place, uint32_t number, const Records& records) {
+    ALLOMON_DCHECK("inv.chain.used", number != 0 && place < kMost);
     std::atomic<uint32_t>& head = heads_.At(place);
     // Release, since a thread may be at the record while Split() moves it: it then reaches a record
     // that may have been filled by a third thread.

@@ -12,6 +12,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "tracker/base/check.h"
 #include "tracker/base/own_memory.h"
 
 namespace allomon::internal {
@@ -39,6 +40,7 @@ class OwnArray {
     return fresh != nullptr;
   }
   Element& At(uint32_t index) const {
+    ALLOMON_DCHECK("inv.own.reserved", Find(index) != nullptr);
     return pages_[index / kPageElements].load(std::memory_order_acquire)[index % kPageElements];
   }
   // nullptr for an index that was never reserved.

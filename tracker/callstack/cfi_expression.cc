@@ -1,5 +1,6 @@
 #include "tracker/callstack/cfi_expression.h"
 
+#include "tracker/base/check.h"
 #include "tracker/callstack/cfi_program.h"
 
 namespace allomon::internal {
@@ -80,6 +81,7 @@ class Evaluator {
       if (i == kMaxOperations || !Execute(reader_.Read<uint8_t>())) return false;
       if (!ok_ || !reader_.ok()) return false;
     }
+    ALLOMON_DCHECK("inv.walk.safe", 0 <= depth_ && depth_ <= kStackWords);
     *value = Pop();
     return ok_;
   }
@@ -242,6 +244,7 @@ class Evaluator {
     const int64_t target = reader_.position() - begin_ + distance;
     if (target < 0 || target > end_ - begin_) return false;
     reader_ = ByteReader(begin_ + target, end_);
+    ALLOMON_DCHECK_LE("inv.walk.safe", reader_.remaining(), static_cast<size_t>(end_ - begin_));
     return true;
   }
 

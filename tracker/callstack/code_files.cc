@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "tracker/base/check.h"
 #include "tracker/base/sys/raw_calls.h"
 #include "tracker/callstack/file_names.h"
 #include "tracker/callstack/mapped_files.h"
@@ -95,6 +96,7 @@ int NoteModule(dl_phdr_info* info, size_t, void* is_first) {
     noted.end = begin + header.p_memsz;
   }
   if (noted.end == 0) return 0;
+  ALLOMON_DCHECK("inv.code.noted", g_noted_count < kMostNoted && noted.begin <= noted.end);
   g_noted[g_noted_count] = noted;
   // Modules from the start of a program stay loaded, and so do their names.
   g_files[g_noted_count] = {path, noted.begin, {}};

@@ -1,5 +1,6 @@
 #include "tracker/callstack/frame_step.h"
 
+#include "tracker/base/check.h"
 #include "tracker/callstack/cfi_expression.h"
 #include "tracker/callstack/cfi_index.h"
 #include "tracker/callstack/cfi_program.h"
@@ -58,7 +59,10 @@ FrameRule PackRow(const CfiRow& row) {
   }
   const uint64_t cfa_bytes = static_cast<uint64_t>(row.cfa.offset);
   if (!FrameRule::Fits(cfa_bytes, bp_bytes)) return kNotPacked;
-  return FrameRule(from_bp ? FrameRule::kFromBp : FrameRule::kFromSp, cfa_bytes, bp_bytes);
+  const FrameRule rule(from_bp ? FrameRule::kFromBp : FrameRule::kFromSp, cfa_bytes, bp_bytes);
+  ALLOMON_DCHECK("inv.rule.packed", rule.IsSimple() && rule.cfa_bytes() == cfa_bytes);
+  ALLOMON_DCHECK_EQ("inv.rule.packed", rule.bp_bytes(), bp_bytes);
+  return rule;
 }
 
 FrameRule RuleOf(const CfiEntry& entry, const CfiRow& row) {
@@ -182,6 +186,7 @@ Step StepByInterpreting(uintptr_t lookup_pc, StackWindow* window, FrameState* fr
     return Step::kInterrupted;
   }
   if (!IsAbove(cfa, *frame)) return Step::kLost;
+  ALLOMON_DCHECK_LT("inv.walk.grows", frame->sp, caller.sp);
   *frame = caller;
   return Step::kCaller;
 }

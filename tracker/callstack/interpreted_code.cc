@@ -6,6 +6,8 @@
 #include <cerrno>
 #include <cstring>
 
+#include "tracker/base/check.h"
+
 namespace allomon::internal {
 namespace {
 
@@ -115,6 +117,7 @@ size_t CutTo(const char* text, size_t bytes, size_t most) {
 }
 
 uintptr_t AddressOf(const Registry& registry, uint32_t number) {
+  ALLOMON_DCHECK_LT("inv.managed.number", number, kMaxLines);
   return reinterpret_cast<uintptr_t>(registry.code) + number * kCodeBytes + kReturnOffset;
 }
 
@@ -166,11 +169,15 @@ uint32_t Make(Registry& registry, const Wanted& wanted) {
     line.file_bytes = static_cast<uint16_t>(wanted.file_bytes);
   } else {
     const Line& function = registry.lines[wanted.function];
+    ALLOMON_DCHECK_EQ("inv.managed.number", function.function, wanted.function);
     text = function.text.load(std::memory_order_relaxed);
+    ALLOMON_DCHECK("inv.managed.text", text != nullptr);
     line.function = wanted.function;
     line.name_bytes = function.name_bytes;
     line.file_bytes = function.file_bytes;
   }
+  ALLOMON_DCHECK_LE("inv.managed.text", text + line.name_bytes + line.file_bytes,
+                    registry.text + kMaxTextBytes);
   line.line = wanted.line;
   line.text.store(text, std::memory_order_release);
   return static_cast<uint32_t>(number);
@@ -188,6 +195,7 @@ uint32_t FindOrMake(Registry& registry, const Wanted& wanted) {
       if (made == kNoLine) return kNoLine;
       if (slot.compare_exchange_strong(there, made + 1, std::memory_order_acq_rel)) return made;
     }
+    ALLOMON_DCHECK_LE("inv.managed.number", there, kMaxLines);
     if (IsSame(registry.lines[there - 1], there - 1, wanted)) return there - 1;
   }
 }
@@ -281,6 +289,7 @@ bool IsInterpretedLine(uintptr_t address) {
 
 uint32_t InterpretedLineNumber(uintptr_t address) {
   const Registry* const registry = g_registry.load(std::memory_order_acquire);
+  ALLOMON_DCHECK("inv.managed.number", IsInterpretedLine(address));
   return static_cast<uint32_t>((address - reinterpret_cast<uintptr_t>(registry->code)) /
                                kCodeBytes);
 }

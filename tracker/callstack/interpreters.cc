@@ -1,5 +1,6 @@
 #include "tracker/callstack/interpreters.h"
 
+#include "tracker/base/check.h"
 #include "tracker/callstack/managed_functions.h"
 
 namespace allomon::internal {
@@ -29,7 +30,10 @@ class ManagedCalls {
   }
   bool has_call() const { return next_ > managed_stack.base; }
   uintptr_t frame() const { return next_[-1].frame; }
-  uintptr_t Take() { return (--next_)->address & ~kWatched; }
+  uintptr_t Take() {
+    ALLOMON_DCHECK("inv.managed.take", has_call());
+    return (--next_)->address & ~kWatched;
+  }
 
  private:
   const ManagedEntry* next_;
@@ -74,9 +78,11 @@ class OtherFrames {
   bool next_is_frame() const { return next_ != nullptr; }
 
   uintptr_t Take() {
+    [[maybe_unused]] const uintptr_t place = next_place_;
     const uintptr_t address = next_ != nullptr ? next_->Address() : calls_.Take();
     if (next_ != nullptr) next_->Next();
     FindNext();
+    ALLOMON_DCHECK_LE("inv.managed.order", place, next_place_);
     return address;
   }
 
@@ -176,6 +182,7 @@ void AllInterpretedFrames::Begin(const NativeFrames* native) {
   for (const Slot& slot : g_slots) {
     if (!slot.ready.load(std::memory_order_acquire)) continue;
     if ((slot.interpreter.begin_on != nullptr) != (native != nullptr)) continue;
+    ALLOMON_DCHECK_LT("inv.managed.take", count_, kMostInterpreters);
     if (frames_[count_].Begin(slot.interpreter, native)) ++count_;
   }
 }

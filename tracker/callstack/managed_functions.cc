@@ -111,6 +111,8 @@ ManagedFunction RegisterManagedFunction(std::string_view name, std::string_view 
       !Take(&g_functions, 1, kMaxFunctions, &index)) {
     return ManagedFunction();
   }
+  ALLOMON_DCHECK("inv.managed.number", index < kMaxFunctions);
+  ALLOMON_DCHECK_LE("inv.managed.text", text + text_bytes, kMaxTextBytes);
   char* to = registry->text + text;
   if (!name.empty()) memcpy(to, name.data(), name.size());
   if (!file.empty()) memcpy(to + name.size(), file.data(), file.size());
@@ -157,6 +159,7 @@ uint32_t ManagedNameNumber(uintptr_t address) {
 bool ManagedFunctionAt(uint32_t number, ManagedFunctionName* name) {
   Registry* registry = g_registry.load(std::memory_order_acquire);
   if (registry == nullptr) return false;
+  ALLOMON_DCHECK_LT("inv.managed.number", number, kMaxFunctions);
   const Record& record = registry->records[number];
   const char* text = record.text.load(std::memory_order_acquire);
   if (text == nullptr) return false;
@@ -194,6 +197,7 @@ bool MakeRoomForCallSlow(uintptr_t frame) {
   std::atomic_signal_fence(std::memory_order_seq_cst);
   stack.top = stack.base;
   stack.limit = stack.base + kMaxCalls;
+  ALLOMON_DCHECK_LE("inv.managed.take", stack.limit + 1, bottom + kStackBytes / sizeof(*bottom));
   return true;
 }
 

@@ -8,6 +8,7 @@
 #include <cstring>
 #include <string_view>
 
+#include "tracker/base/check.h"
 #include "tracker/base/sys/raw_calls.h"
 #include "tracker/callstack/file_names.h"
 #include "tracker/callstack/maps_line.h"
@@ -46,6 +47,7 @@ class MapsReader {
  private:
   bool NextText(std::string_view* text) {
     for (;;) {
+      ALLOMON_DCHECK("inv.code.noted", at_ <= filled_ && filled_ <= sizeof(buffer_));
       const char* const begin = buffer_ + at_;
       const auto* const end = static_cast<const char*>(memchr(begin, '\n', filled_ - at_));
       if (end == nullptr && filled_ - at_ < sizeof(buffer_)) {

@@ -1,5 +1,7 @@
 #include "tracker/callstack/replay_record.h"
 
+#include "tracker/base/check.h"
+
 namespace allomon::internal {
 
 // All reads of it are volatile, so the compiler keeps it in memory.
@@ -68,6 +70,7 @@ bool ReplayRecord::Splice(uint32_t from, uint32_t to, const RecordedFrame& joine
     Clear();
     return false;
   }
+  ALLOMON_DCHECK_LE("inv.replay.room", fresh_, kFreshFrames);
   const uint32_t at = to - fresh_;
   MoveInner(from, at);
   // The frame at `to` stays: it has fewer than kFrames callees.
@@ -78,6 +81,7 @@ bool ReplayRecord::Splice(uint32_t from, uint32_t to, const RecordedFrame& joine
   const uintptr_t how = (joined.how & ~kOfTheStepOut) | (states_[to % kFrames].how & kOfTheStepOut);
   Put(to, joined.pc, joined.sp, joined.bp, how);
   PutFresh(at, (how & RecordedFrame::kNeedsBp) != 0);
+  ALLOMON_DCHECK_LE("inv.replay.room", end_ - begin_, kFrames);
   return true;
 }
 
@@ -88,6 +92,7 @@ bool ReplayRecord::Append(uint32_t from) {
   end_ = from + fresh_;
   is_complete_ = false;
   // The callers are not known, so they may need bp.
+  ALLOMON_DCHECK_LE("inv.replay.room", end_ - begin_, kFrames);
   PutFresh(from, true);
   return fits;
 }

@@ -119,6 +119,7 @@ bool StackWindow::IsInRedZone(uintptr_t address) const {
 }
 
 bool StackWindow::Grow(uintptr_t address) {
+  ALLOMON_DCHECK("inv.window.true", low_ <= address && high_ % kPageBytes == 0);
   const uintptr_t needed = address + sizeof(uintptr_t);
   if (needed < address || needed - high_ > kMaxForeignPages * kPageBytes) return false;
   while (high_ < needed) {

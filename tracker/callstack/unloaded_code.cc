@@ -6,6 +6,7 @@
 #include <climits>
 #include <cstdlib>
 
+#include "tracker/base/check.h"
 #include "tracker/callstack/mapped_files.h"
 
 namespace allomon::internal {
@@ -20,7 +21,10 @@ constexpr uintptr_t kTag = uintptr_t{1} << 62;
 // Entry 0 stays empty.  Filled from the front; an entry that is set never changes.
 std::atomic<UnloadedModule*> g_modules[kMaxModules];
 
-uintptr_t BiasOf(uint32_t number) { return kTag | uintptr_t{number} << kAddressBits; }
+uintptr_t BiasOf(uint32_t number) {
+  ALLOMON_DCHECK_LT("inv.unloaded.tag", number, kMaxModules);
+  return kTag | uintptr_t{number} << kAddressBits;
+}
 
 std::string BuildIdOf(const dl_phdr_info& info) {
   uint8_t id[kMostBuildIdBytes];
@@ -98,6 +102,7 @@ uintptr_t UnloadedBias(const LoadedModule& module) {
 uintptr_t NamelessBias() { return BiasOf(0); }
 
 const UnloadedModule* FindUnloadedModule(uintptr_t address, uint64_t* file_address) {
+  ALLOMON_DCHECK("inv.unloaded.tag", IsUnloadedCode(address));
   *file_address = address & ((uintptr_t{1} << kAddressBits) - 1);
   return g_modules[address >> kAddressBits & (kMaxModules - 1)].load(std::memory_order_acquire);
 }

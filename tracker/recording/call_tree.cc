@@ -81,6 +81,7 @@ uint32_t CallTree::AddSlow(const Node& raw, SegmentFile* file, Missing* missing)
 uint32_t CallTree::AddLocked(const Node& child) {
   const uint32_t known = Find(child);
   if (known != 0) return known;
+  ALLOMON_DCHECK_LE("inv.recording.tree", child.parent, nodes_.size());
   if (!nodes_.Reserve() || !own_.Reserve(nodes_.size() + 1) || !index_.Reserve()) return 0;
   Own& own = own_.At(nodes_.size() + 1);
   own.SetAddress(child.address);
@@ -135,6 +136,7 @@ TextRef CallTree::TextOf(const ManagedFunctionName& name, SegmentFile* file) {
   writer.Add(name.file);
   writer.AddTab();
   writer.AddNumber(static_cast<uint32_t>(name.line));
+  ALLOMON_DCHECK_EQ("inv.recording.text", writer.length, LengthOf(name));
   const uint32_t place = WithRoom(file, [&]() ALLOMON_REQUIRES(recorder_lock) -> uint32_t {
     if (!text_of_function_.Reserve(function)) return 0;
     uint32_t& known = text_of_function_.At(function);
@@ -147,6 +149,7 @@ TextRef CallTree::TextOf(const ManagedFunctionName& name, SegmentFile* file) {
 }
 
 void CallTree::Rename(const ModuleTable::Gone& gone) {
+  ALLOMON_DCHECK_LT("inv.recording.module", gone.begin, gone.end);
   uint32_t last = UINT32_MAX;
   for (uint32_t number = 1; number <= last;) {
     const RecorderHold hold;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "tracker/base/check.h"
 #include "tracker/base/own_memory.h"
 #include "tracker/base/words.h"
 #include "tracker/estimate.h"
@@ -51,6 +52,7 @@ ClassWeight ClassWeights::Compute(uint32_t index) const {
   const double p = ReportProbability(words, rate_);
   // 1 - sqrt(1 - p), without the loss of digits where p is small.
   const double q = p / (1 + std::sqrt(1 - p));
+  ALLOMON_DCHECK("inv.recording.weight", 0 < q && q <= p && p <= 1);
   ClassWeight weight;
   weight.blocks = 1 / p;
   weight.wide = ToWide(weight.blocks);
@@ -82,6 +84,7 @@ const ClassWeight& ClassWeights::ChooseSlow(uint16_t size_class, AllocationSourc
   constexpr double kChances = 2147483648.0;  // 2^31
   const double least = Of(size_class, source, false, scratch).blocks;
   const double most = Of(size_class, source, true, scratch).blocks;
+  ALLOMON_DCHECK_LE("inv.recording.weight", most, least);
   *greatest = most < least && chance < (least - blocks) / (least - most) * kChances;
   return Of(size_class, source, *greatest, scratch);
 }

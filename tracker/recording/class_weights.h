@@ -19,6 +19,7 @@
 #include <cstdint>
 
 #include "tracker/allocation.h"
+#include "tracker/base/check.h"
 #include "tracker/formats/recording_layout.h"
 
 namespace allomon::recording {
@@ -41,6 +42,7 @@ struct HalfUnits {
 // Limits the units of one block.  Address space that is allocated and never used may exceed the
 // range of a word; the limit leaves room for eight such blocks.
 inline int64_t ToUnits(double units) {
+  ALLOMON_DCHECK("inv.recording.weight", units >= 0);
   constexpr double kMost = static_cast<double>(int64_t{1} << 60);
   return static_cast<int64_t>(units < kMost ? units : kMost);
 }
@@ -72,6 +74,7 @@ class ClassWeights {
                         ClassWeight* scratch) const {
     const uint32_t index =
         size_class * 4u + (source == AllocationSource::kCustom ? 2 : 0) + (greatest ? 1 : 0);
+    ALLOMON_DCHECK_LT("inv.recording.weight", index, kIndexes);
     if (__builtin_expect(known_ == nullptr, 0)) return *scratch = Compute(index);
     const Known& known = known_[index];
     // Pairs with the release in LearnSlow().

@@ -22,6 +22,8 @@ void LifetimeTable::Clear() {
 }
 
 uint32_t LifetimeTable::Add(const Key& key) {
+  ALLOMON_DCHECK_EQ("inv.recording.key", Find(key), 0u);
+  ALLOMON_DCHECK_NE("inv.recording.row", key.row_, 0u);
   if (!events_.Reserve() || !own_.Reserve(events_.size() + 1) || !index_.Reserve()) return 0;
   Event event = {};
   event.row = key.row_;

@@ -50,12 +50,15 @@ class LiveBlocks {
     if (!blocks_.Reserve() || !own_.Reserve(blocks_.size() + 1)) return 0;
     const uint32_t number = blocks_.Add(LiveBlock{});
     own_.At(number).file = blocks_.At(number);
+    if constexpr (internal::kDebugChecks) own_.At(number).birth_nanos = kNeverBorn;
     return number;
   }
 
   // The block's row is published last: a reader that sees it sees the rest.
   void Set(uint32_t number, const LiveBlock& block, uint32_t scope) const {
     OwnBlock& own = own_.At(number);
+    ALLOMON_DCHECK_EQ("inv.recording.live", own.birth_nanos, kNeverBorn);
+    ALLOMON_DCHECK("inv.recording.row", block.row != 0 && block.thread != 0);
     own.scope = scope;
     own.size_bytes = block.size_bytes;
     own.birth_nanos = block.birth_nanos;
@@ -71,13 +74,19 @@ class LiveBlocks {
 
   // Only the thread that ends the block has its number (inv.entry.once).
   void Release(uint32_t number, Cache* cache) {
-    own_.At(number).file[&LiveBlock::row].Store(0);
+    OwnBlock& own = own_.At(number);
+    ALLOMON_DCHECK_NE("inv.recording.live", own.birth_nanos, kNeverBorn);
+    if constexpr (internal::kDebugChecks) own.birth_nanos = kNeverBorn;
+    own.file[&LiveBlock::row].Store(0);
     if (cache == nullptr || !cache->Push(links(), 0, number)) free_.Push(links(), number);
   }
   // The thread ends.
   void Drain(Cache* cache) { cache->Drain(links(), 0, free_); }
 
  private:
+  // Marks a free number in debug builds.
+  static constexpr uint64_t kNeverBorn = UINT64_MAX;
+
   Links links() const { return {&own_}; }
 
   Records<LiveBlock, SegmentKind::kLive> blocks_;

@@ -154,6 +154,8 @@ uint32_t ModuleTable::FindLocked(const Own& asked, Gone* gone) {
 }
 
 uint32_t ModuleTable::AddLocked(const Own& asked, const char* path) {
+  ALLOMON_DCHECK_LT("inv.recording.module", asked.record.begin, asked.record.end);
+  ALLOMON_DCHECK_EQ("inv.recording.module", count_, modules_.size());
   if (!own_.Reserve(count_ + 1) || !modules_.Reserve()) return 0;
   Own& own = own_.At(count_ + 1);
   own = asked;
@@ -165,6 +167,7 @@ uint32_t ModuleTable::AddLocked(const Own& asked, const char* path) {
 
 ModuleTable::Gone ModuleTable::UnloadAt(uint32_t index, uint64_t by) {
   Own& own = own_.At(index);
+  ALLOMON_DCHECK("inv.recording.module", index <= count_ && own.is_loaded);
   own.is_loaded = false;
   if (own.record.moved_by != 0) return {};  // its addresses in nodes have been moved
   own.record.moved_by = by;

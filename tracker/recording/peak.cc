@@ -14,6 +14,7 @@ constexpr uint32_t kMostLooks = 8;
 
 void PeakState::Begin(double units_per_byte) {
   new (this) PeakState;  // resets the lock: a thread that fork did not copy may have held it
+  ALLOMON_DCHECK("inv.recording.weight", units_per_byte > 0);
   bytes_per_unit_ = 1 / units_per_byte;
 }
 

@@ -17,6 +17,7 @@
 #include <atomic>
 #include <cstdint>
 
+#include "tracker/base/check.h"
 #include "tracker/base/spin_lock.h"
 #include "tracker/recording/class_weights.h"
 #include "tracker/recording/written.h"
@@ -45,7 +46,10 @@ class PeakState {
       if (at_most_[half].load(std::memory_order_relaxed)) {
         at_most_[half].store(false, std::memory_order_relaxed);
       }
-      live_[half].fetch_sub(units.bytes, std::memory_order_relaxed);
+      [[maybe_unused]] const int64_t live =
+          live_[half].fetch_sub(units.bytes, std::memory_order_relaxed);
+      // The birth was added before: the dying thread has the block from the one that got it.
+      ALLOMON_DCHECK_LE("inv.recording.live", units.bytes, live);
     }
   }
 
@@ -80,7 +84,9 @@ class PeakState {
   void AddNoise(uint8_t flags, int64_t noise) {
     if (noise == 0) return;  // a block that is sampled for sure
     const bool is_of_both = (flags & kOfHalf[0]) != 0 && (flags & kOfHalf[1]) != 0;
-    noise_.fetch_add(is_of_both ? 2 * noise : noise, std::memory_order_relaxed);
+    const int64_t added = is_of_both ? 2 * noise : noise;
+    [[maybe_unused]] const int64_t before = noise_.fetch_add(added, std::memory_order_relaxed);
+    ALLOMON_DCHECK_LE("inv.recording.live", 0, before + added);
   }
   void NoteSlow(uint64_t nanos, const Written<ProcessRecord>& file);
   void NoteHalf(uint32_t half, const Written<ProcessRecord>& file) ALLOMON_REQUIRES(lock_);

@@ -11,6 +11,7 @@ bool ProcessStore::Begin(SegmentFile* file, const ProcessFacts& facts) {
   char* const place = source_.Take(SegmentKind::kProcess, 0, &segment_);
   if (place == nullptr) return false;
   process_ = Written<ProcessRecord>(place);
+  ALLOMON_DCHECK("inv.recording.segment", is_begun());
   source_.Begin(file, segment_);
   using Counts = decltype(ProcessRecord::records);
   const auto count = [&](uint32_t Counts::*kind) {
@@ -141,6 +142,8 @@ void ProcessStore::CloseIntervalSlow(uint64_t nanos) {
 
 void ProcessStore::AddEnd(const BlockName& name, uint64_t object_bytes, const Death& death) {
   const OwnBlock& block = live_.At(name.number);
+  ALLOMON_DCHECK("inv.recording.row",
+                 death.kind != EventKind::kPromoted || (rows_.KeyOf(name.row).flags & kYoung) != 0);
   BlockEnd end;
   end.row = name.row;
   end.kind = death.kind;
@@ -175,6 +178,8 @@ void ProcessStore::RemoveBlock(const BlockName& name, const Death& death) {
   ClassWeight scratch;
   const ClassWeight& weight =
       weights_->Of(key.size_class, source, (key.flags & kGreatest) != 0, &scratch);
+  ALLOMON_DCHECK_EQ("inv.recording.row", key.size_class,
+                    SizeClassOf(live_.At(name.number).size_bytes));
   AddEnd(name, object_bytes, death);
   if (!rows_.RemoveBlock(name.row, object_bytes, peak_)) missing_.Count(Shortage::kSaved);
   threads_.RemoveBlock(name.thread, weight.wide, Times(weight.wide, object_bytes));

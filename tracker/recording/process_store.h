@@ -104,6 +104,7 @@ class ProcessStore {
   }
   void EndThreadLocked(uint32_t thread, uint64_t exact_words, LiveBlocks::Cache* cache)
       ALLOMON_REQUIRES(recorder_lock) {
+    ALLOMON_DCHECK_NE("inv.recording.number", thread, 0u);
     threads_.Leave(thread, exact_words);
     live_.Drain(cache);
   }

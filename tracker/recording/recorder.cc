@@ -182,6 +182,7 @@ const char* Recorder::CommitFile(bool is_child) {
 bool Recorder::BeginStore() {
   if (!store_.Begin(&file_, facts_)) return false;
   serial_ = ++g_last_serial;
+  ALLOMON_DCHECK_NE("inv.recording.serial", serial_, 0u);
   check_nanos_.store(Nanos(), std::memory_order_relaxed);
   return true;
 }
@@ -250,6 +251,7 @@ bool Recorder::AddBirth(const Allocation& allocation, bool young, ValueRoom* roo
     DropUnwritten(allocation.size_bytes);
     return false;
   }
+  ALLOMON_DCHECK("inv.recording.serial", place_ < kMostRecorders && serial_ != 0);
   ThreadSlot& slot = thread_slots[place_];
   birth.thread = ThreadNumber(&slot);
   if (__builtin_expect(birth.thread == 0, 0)) {
@@ -345,6 +347,7 @@ bool Recorder::CopyBytes(uint64_t serial, uint32_t segment, uint32_t offset, cha
                          uint32_t size) {
   const RecorderHold hold;
   if (!store_.is_begun() || !FollowsLocked(serial)) return false;
+  ALLOMON_DCHECK_LE("inv.recording.segment", uint64_t{offset} + size, kSegmentBytes);
   CopyWords(file_.At(segment) + offset, bytes, size);
   return true;
 }
@@ -362,6 +365,7 @@ void Recorder::EndBlock(EventKind kind, ValueRoom* room) {
   const internal::BusyMark busy;
   Death death;
   if (!IsReady(&death.nanos) || name.serial != serial_) return;
+  ALLOMON_DCHECK("inv.recording.row", name.number != 0 && name.row != 0 && name.thread != 0);
   ThreadSlot& slot = thread_slots[place_];
   const bool has_slot = IsOfThisRecording(slot);
   death.kind = kind;
@@ -405,6 +409,7 @@ bool Recorder::FollowsLocked(uint64_t serial) {
 
 // From now on, blocks with the old serial belong to the parent.
 void Recorder::BeginAsChild() {
+  ALLOMON_DCHECK("inv.recording.serial", fork_mark_.IsInChild());
   is_writing_.store(false, std::memory_order_relaxed);
   store_.Clear();
   serial_ = 0;

@@ -19,6 +19,8 @@ RowKey RowTable::KeyOf(uint32_t row) const {
 
 // A fresh row had no live blocks at the peak.
 uint32_t RowTable::Add(const RowKey& key, uint32_t node, TextRef labels, const PeakState& peak) {
+  ALLOMON_DCHECK_EQ("inv.recording.key", Find(key), 0u);
+  ALLOMON_DCHECK("inv.recording.row", (key.flags & (kOfHalf[0] | kOfHalf[1])) != 0);
   if (!rows_.Reserve() || !own_.Reserve(rows_.size() + 1) || !index_.Reserve()) return 0;
   Row row = {};
   row.node = node;
@@ -56,6 +58,7 @@ bool RowTable::KeepPeakSlow(Own* row, uint32_t half, uint32_t epoch) {
     return true;
   }
   const Written<Row> file = row->file;
+  ALLOMON_DCHECK_LE("inv.recording.row", number, kMostRecords);
   if (number == 0) number = AddSaved();
   if (number != 0) {
     const Written<SavedCount> count = saved_.At(number);

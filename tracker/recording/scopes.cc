@@ -25,6 +25,8 @@ uint32_t ScopeTable::Add(const void* owner, uint32_t outer, const Scope& scope) 
   const uint32_t number = Take();
   if (number == 0) return 0;
   Own& own = own_.At(number);
+  ALLOMON_DCHECK_EQ("inv.recording.scope", own.uses.load(std::memory_order_relaxed), 0u);
+  ALLOMON_DCHECK_NE("inv.recording.scope", number, outer);
   own.owner = owner;
   own.outer = outer;
   own.uses.store(1, std::memory_order_relaxed);
@@ -60,7 +62,7 @@ bool ScopeTable::EndLabel(uint32_t set, TextRef label, uint64_t nanos) {
 void ScopeTable::Release(uint32_t number) {
   while (number != 0) {
     Own& own = own_.At(number);
-    ALLOMON_DCHECK_NE("inv.recording.number", own.uses.load(std::memory_order_relaxed), 0u);
+    ALLOMON_DCHECK_NE("inv.recording.scope", own.uses.load(std::memory_order_relaxed), 0u);
     if (own.uses.fetch_sub(1, std::memory_order_acq_rel) != 1) return;
     const uint32_t outer = own.outer;
     own.file[&Scope::thread].Store(0);

@@ -49,7 +49,9 @@ class ScopeTable {
 
   // The scope is open, or has a live block.
   void AddBlock(uint32_t number) const {
-    own_.At(number).uses.fetch_add(1, std::memory_order_relaxed);
+    [[maybe_unused]] const uint32_t uses =
+        own_.At(number).uses.fetch_add(1, std::memory_order_relaxed);
+    ALLOMON_DCHECK_NE("inv.recording.scope", uses, 0u);
   }
   void RemoveBlock(uint32_t number) { Release(number); }
 

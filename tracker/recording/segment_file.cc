@@ -173,6 +173,7 @@ const char* SegmentFile::Map(int fd) {
   if (!sys::IsAddress(pages)) {
     return "there are no addresses to map it; set a smaller ALLOMON_RECORD_LIMIT";
   }
+  ALLOMON_DCHECK("inv.recording.segment", segment_count() > 1 && limit_bytes_ % kSegmentBytes == 0);
   base_ = static_cast<char*>(pages);
   internal::NoteMapping(base_, limit_bytes_, internal::MappingUse::kRecording);
   return nullptr;
@@ -311,6 +312,7 @@ uint32_t SegmentFile::TakeNamed() {
   if (end + allocated / 8 > allocated && allocated < limit_bytes_) {
     growth_is_near_.store(!is_full_.load(std::memory_order_relaxed), std::memory_order_relaxed);
   }
+  ALLOMON_DCHECK_LE("inv.recording.growth", allocated, limit_bytes_);
   header()[&FileHeader::segments_used].Store(next_ + 1);
   return next_++;
 }
@@ -342,6 +344,7 @@ void SegmentFile::Grow() {
 void SegmentFile::GrowOnce() {
   const uint64_t allocated = allocated_bytes_.load(std::memory_order_relaxed);
   const uint64_t growth = std::clamp(allocated, kLeastGrowthBytes, kMostGrowthBytes);
+  ALLOMON_DCHECK("inv.recording.growth", is_growing_.load(std::memory_order_relaxed));
   const uint64_t wished = std::min(allocated + growth, limit_bytes_);
   struct stat status;
   const bool grown = (IsOurs(fd_, &status) || FindDescriptor(&status)) &&
@@ -351,6 +354,7 @@ void SegmentFile::GrowOnce() {
 
 bool SegmentFile::Allocate(uint64_t end_bytes) {
   const uint64_t begin = allocated_bytes_.load(std::memory_order_relaxed);
+  ALLOMON_DCHECK_LE("inv.recording.growth", begin, end_bytes);
   if (end_bytes > limit_bytes_ || !AllocateIn(fd_, begin, end_bytes)) return false;
   // Pairs with the acquire in TakeNamed(): the pages are there.
   allocated_bytes_.store(end_bytes, std::memory_order_release);
@@ -392,6 +396,7 @@ bool SegmentFile::Check() {
 
 // One call replaces all pages, so that no thread finds an unmapped page.
 void SegmentFile::Forget() {
+  ALLOMON_DCHECK("inv.recording.growth", is_growing_.load(std::memory_order_relaxed));
   is_lost_ = true;
   sys::Mmap(base_, limit_bytes_, PROT_READ | PROT_WRITE,
             MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);

@@ -20,6 +20,7 @@
 #include <atomic>
 #include <cstdint>
 
+#include "tracker/base/check.h"
 #include "tracker/formats/recording_layout.h"
 #include "tracker/recording/file_path.h"
 #include "tracker/recording/written.h"
@@ -70,7 +71,10 @@ class SegmentFile {
   // NeedsGrowth() under the same hold of the lock tells whether Grow() may help.  If not, the limit
   // is reached or the disk is full, and the file's header counts the loss.
   uint32_t Take();
-  char* At(uint32_t segment) const { return base_ + uint64_t{segment} * kSegmentBytes; }
+  char* At(uint32_t segment) const {
+    ALLOMON_DCHECK_LT("inv.recording.segment", segment, segment_count());
+    return base_ + uint64_t{segment} * kSegmentBytes;
+  }
 
   bool NeedsGrowth() const { return needs_growth_; }
 

@@ -17,6 +17,7 @@ TextRef TextStore::Add(const char* text, uint64_t length_bytes) {
     if (end + length < end || !segments_.Add(source_, SegmentKind::kText)) return {};
     offset = end;  // a text lies in one segment
   }
+  ALLOMON_DCHECK_LE("inv.recording.text", offset % kEach + length, kEach);
   CountHeldStep(length / sizeof(uint64_t));
   memcpy(segments_.At(offset / kEach) + offset % kEach, text, length);
   used_bytes_ = offset + length;
@@ -36,6 +37,7 @@ bool LabelTexts::Find(const LabelSet& labels, TextRef* text) {
     if (added.length_bytes == 0) return false;
     known = added.offset + 1;
   }
+  ALLOMON_DCHECK_LE("inv.recording.text", labels.text().size(), kMostTextBytes);
   *text = {known - 1, static_cast<uint32_t>(labels.text().size())};
   return true;
 }

@@ -11,6 +11,7 @@ namespace {
 void AddOwn(const Wide& part, Wide* sum, const Written<Thread>& file, Wide Thread::*copy) {
   const uint64_t fraction = sum->fraction + part.fraction;
   sum->whole += part.whole + (fraction >> 32);
+  ALLOMON_DCHECK_LE("inv.recording.weight", part.whole, sum->whole);
   file.In(copy, &Wide::whole).Store(sum->whole);
   if (part.fraction == 0) return;
   sum->fraction = static_cast<uint32_t>(fraction);
@@ -38,6 +39,7 @@ uint32_t ThreadTable::Enter(uint32_t tid, Missing* missing) {
     return kMostThreads;
   }
   const uint32_t number = threads_.size() + 1;
+  ALLOMON_DCHECK_LE("inv.recording.number", number, kMostThreads);
   if (!threads_.Reserve() || !own_.Reserve(number)) return 0;
   Thread record = {};
   record.tid = tid;
@@ -69,6 +71,8 @@ void ThreadTable::AddSample(uint32_t number, const ThreadSample& sample) {
   if (__builtin_expect(IsShared(number), 0)) return AddSharedSample(sample);
   Own& own = own_.At(number);
   const Written<Thread> file = own.file;
+  ALLOMON_DCHECK_LE("inv.recording.words", own.exact_words.load(std::memory_order_relaxed),
+                    sample.exact_words);
   const uint64_t samples = own.samples.load(std::memory_order_relaxed) + 1;
   own.samples.store(samples, std::memory_order_relaxed);
   own.exact_words.store(sample.exact_words, std::memory_order_relaxed);
@@ -104,6 +108,8 @@ void ThreadTable::Leave(uint32_t number, uint64_t exact_words) {
   if (IsShared(number)) return;
   Own& own = own_.At(number);
   const Written<Thread> file = own_.At(number).file;
+  ALLOMON_DCHECK_LE("inv.recording.words", own.exact_words.load(std::memory_order_relaxed),
+                    exact_words);
   own.exact_words.store(exact_words, std::memory_order_relaxed);
   file[&Thread::exact_words].Store(exact_words);
   Forget(number);
@@ -127,7 +133,8 @@ uint64_t ThreadTable::WordsOfOtherSlow(uint32_t number, internal::SessionId sess
   if (const internal::ThreadState* const thread = own.thread.load()) {
     words = internal::PassedWords(*thread, *own.countdown.load(std::memory_order_relaxed), session);
   }
-  own.readers.fetch_sub(1);
+  [[maybe_unused]] const uint32_t readers = own.readers.fetch_sub(1);
+  ALLOMON_DCHECK_NE("inv.recording.reader", readers, 0u);
   const uint64_t known = own.exact_words.load(std::memory_order_relaxed);
   return words > known ? words : known;
 }

@@ -16,6 +16,7 @@ uint64_t ToBytes(int64_t live, double units_per_byte) {
 
 // The merged point has the later point's values and the maximum of both.
 void MergeInto(const TimelinePoint& later, TimelinePoint* point) {
+  ALLOMON_DCHECK_LE("inv.recording.timeline", point->allocated_bytes, later.allocated_bytes);
   const uint64_t most = std::max(point->most_live_bytes, later.most_live_bytes);
   *point = later;
   point->most_live_bytes = most;
@@ -49,6 +50,7 @@ void Timeline::Close(uint64_t nanos, uint64_t allocated_bytes, int64_t live,
   if (nanos >= end) {
     const int64_t most = std::max(most_.exchange(live, std::memory_order_relaxed), live);
     Add({end - 1, allocated_bytes, ToBytes(live, units_per_byte), ToBytes(most, units_per_byte)});
+    ALLOMON_DCHECK_LE("inv.recording.timeline", live, most);
     end_nanos_.store((nanos / interval_nanos_ + 1) * interval_nanos_, std::memory_order_relaxed);
   }
   busy_.store(false, std::memory_order_release);
@@ -63,6 +65,7 @@ void Timeline::Add(const TimelinePoint& point) {
         return points_.Reserve() ? points_.Add(point) : 0;
       });
   if (number == 0) return;
+  ALLOMON_DCHECK("inv.recording.timeline", number == 1 || own_[number - 2].nanos < point.nanos);
   own_[number - 1] = point;
   ALLOMON_DCHECK_LE("inv.recording.timeline", points_.size(), kMostTimelinePoints);
 }
@@ -74,6 +77,7 @@ void Timeline::Halve() {
     interval_nanos_ *= 2;
     left = MergeByInterval(left);
   }
+  ALLOMON_DCHECK("inv.recording.timeline", 0 < left && left < kMostTimelinePoints);
   for (uint32_t number = 1; number <= left; ++number) Write(number);
   points_.Shrink(left);
   written_interval_.Store(interval_nanos_);
