@@ -216,6 +216,7 @@ absl::StatusOr<heap::HeapProfile> LoadSum(const std::vector<std::string>& files,
     const std::string why_not = WhyNot(sum, *profile);
     if (!why_not.empty()) return absl::InvalidArgumentError(files[i] + " " + why_not);
     heap::AddProfile(*profile, &sum);
+    ALLOMON_DCHECK("inv.load.numbers", HasOwnNumbers(sum));
   }
   return sum;
 }

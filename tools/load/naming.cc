@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "tools/symbols/code_file.h"
+#include "tracker/base/check.h"
 
 namespace allomon::interchange {
 namespace {
@@ -84,12 +85,14 @@ class Namer {
   }
 
   void Name(const CodeFile& file, const std::string& path, Location* location) {
+    ALLOMON_DCHECK_LT("inv.load.numbers", location->mapping, profile_->mappings.size());
     const Mapping& mapping = profile_->mappings[location->mapping];
     if (!IsSame(file, path, mapping)) return;
     uint64_t address = 0;
     const uint64_t offset = location->address - mapping.begin + mapping.file_offset;
     if (!file.AddressOfOffset(offset, &address)) return;
     const std::vector<CodeFrame> frames = file.At(address, address);
+    ALLOMON_DCHECK("inv.load.asked", !frames.empty());
     if (!frames.front().named) return;
     for (const CodeFrame& frame : frames) {
       const auto line = static_cast<uint32_t>(frame.line > 0 ? frame.line : 0);
@@ -101,6 +104,7 @@ class Namer {
     const auto number = static_cast<uint32_t>(profile_->functions.size());
     const auto [at, is_new] = functions_.try_emplace({frame.name, frame.file}, number);
     if (is_new) profile_->functions.push_back({frame.name, "", frame.file, 0});
+    ALLOMON_DCHECK_LT("inv.load.numbers", at->second, profile_->functions.size());
     return at->second;
   }
 

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <charconv>
 
+#include "tracker/base/check.h"
+
 namespace allomon::interchange {
 
 bool TextLines::Next() {
@@ -34,6 +36,7 @@ bool Fields::TakeNumber(int base, uint64_t* value) {
   const char* const end = rest_.data() + rest_.size();
   const auto [at, error] = std::from_chars(rest_.data(), end, *value, base);
   if (error != std::errc()) return false;
+  ALLOMON_DCHECK("inv.load.parts", rest_.data() < at && at <= end);
   rest_.remove_prefix(static_cast<size_t>(at - rest_.data()));
   return true;
 }

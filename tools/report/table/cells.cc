@@ -56,6 +56,7 @@ void AddNameColumns(Table* table) {
 }
 
 void AddNameCells(const heap::Stacks& stacks, uint32_t frame, bool sure, std::vector<Cell>* row) {
+  ALLOMON_DCHECK_LT("inv.heap.numbers", frame, stacks.frames.size());
   const heap::Name& name = stacks.NameOf(frame);
   row->push_back(TextCell(name.text, sure ? Paint::kBold : Paint::kDim));
   row->push_back(TextCell(PlaceOf(stacks, frame), Paint::kDim));
@@ -75,6 +76,7 @@ AmountStyle BlocksStyle(const Scene& scene) {
 }
 
 void AddAmountColumns(const AmountStyle& style, Table* table) {
+  [[maybe_unused]] const size_t before = table->columns.size();
   const auto add = [table](const std::string& key, const std::string& head, int drop_rank) {
     table->columns.push_back({key, head, Column::Kind::kNumber, drop_rank});
   };
@@ -85,10 +87,12 @@ void AddAmountColumns(const AmountStyle& style, Table* table) {
   add(style.key + "_sure", "", 0);
   add(style.key + "_percent", style.share_head,
       style.drop_rank == kStays ? kDropShare : style.drop_rank);
+  ALLOMON_DCHECK_EQ("inv.report.cells", table->columns.size() - before, kAmountColumns);
 }
 
 void AddAmountCells(const AmountStyle& style, const heap::Estimate& estimate, double whole,
                     std::vector<Cell>* row) {
+  [[maybe_unused]] const size_t before = row->size();
   const double value = ValueOf(estimate.amount, style.blocks);
   const heap::Interval interval = IntervalOf(estimate, style.blocks);
   ALLOMON_DCHECK("inv.heap.interval", interval.low <= interval.high);
@@ -103,6 +107,7 @@ void AddAmountCells(const AmountStyle& style, const heap::Estimate& estimate, do
   row->push_back(DataCell(interval.high));
   row->push_back(DataCell(sure));
   row->push_back(NumberCell(PercentText(percent), percent, sure ? PaintOf(percent) : Paint::kDim));
+  ALLOMON_DCHECK_EQ("inv.report.cells", row->size() - before, kAmountColumns);
 }
 
 std::string MoreText(size_t count, const std::string& what) {

@@ -42,6 +42,7 @@ struct AmountStyle {
 // The metric's bytes and blocks, of rows that are classes or names.
 AmountStyle BytesStyle(const Scene& scene);
 AmountStyle BlocksStyle(const Scene& scene);
+inline constexpr size_t kAmountColumns = 6;
 void AddAmountColumns(const AmountStyle& style, Table* table);
 void AddAmountCells(const AmountStyle& style, const heap::Estimate& estimate, double whole,
                     std::vector<Cell>* row);

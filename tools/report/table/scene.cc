@@ -1,6 +1,8 @@
 #include "tools/report/table/scene.h"
 
 #include "tools/heap/heap_profile.h"
+#include "tools/heap/sum_check.h"
+#include "tracker/base/check.h"
 
 namespace allomon::views {
 namespace {
@@ -81,6 +83,8 @@ Scene SceneOf(const heap::HeapProfile& profile, const Options& options, const Me
     scene.selected.Add(scene.values.back());
   }
   scene.whole = TotalOf(profile, measure.metric);
+  ALLOMON_DCHECK_EQ("inv.heap.rows", scene.values.size(), scene.stacks.stacks.size());
+  ALLOMON_DCHECK("inv.report.part", heap::IsPartOf(scene.selected, scene.whole));
   return scene;
 }
 

@@ -9,9 +9,11 @@
 
 #include "tools/heap/labels.h"
 #include "tools/heap/rows.h"
+#include "tools/heap/sum_check.h"
 #include "tools/report/table/cells.h"
 #include "tools/report/views/all_views.h"
 #include "tools/report/views/growth.h"
+#include "tracker/base/check.h"
 
 namespace allomon::views {
 namespace {
@@ -84,6 +86,8 @@ Survivors SurvivorsOf(const heap::Sample& sample, const heap::Sampling& sampling
   survivors.allocated_bytes = sample[Metric::kAllocated].bytes;
   for (const heap::AgeCell& cell : sample.ages) {
     const Estimate estimate = heap::EstimateOf(cell.amount, sample, sampling);
+    ALLOMON_DCHECK("inv.heap.probability", 0 <= YoungerShare(cell.log2_nanos, run_nanos / 8) &&
+                                               YoungerShare(cell.log2_nanos, run_nanos / 8) <= 1);
     survivors.old.Add(Scaled(estimate, 1 - YoungerShare(cell.log2_nanos, run_nanos / 8)));
     survivors.young_bytes += cell.amount.bytes * YoungerShare(cell.log2_nanos, run_nanos / 2);
     survivors.aged_bytes += cell.amount.bytes;
@@ -140,11 +144,13 @@ class LeaksView {
     } else {
       AddRowsByLabel(values);
     }
+    ALLOMON_DCHECK("inv.heap.sum", RowsAddUp(values));
     rows_.erase(std::remove_if(rows_.begin(), rows_.end(),
                                [](const Row& row) { return row.self.live.amount.bytes <= 0; }),
                 rows_.end());
     std::stable_sort(rows_.begin(), rows_.end(),
                      [this](const Row& a, const Row& b) { return Comes(a, b); });
+    ALLOMON_DCHECK("inv.report.order", IsInOrder());
   }
 
   void Add(Report* report) const {
@@ -170,6 +176,18 @@ class LeaksView {
   }
 
  private:
+  bool RowsAddUp(const std::vector<Survivors>& values) const {
+    heap::SumCheck sum;
+    for (const Row& row : rows_) sum.Add(row.self.live.amount);
+    Estimate whole;
+    for (const Survivors& value : values) whole.Add(value.live);
+    return sum.Is(whole.amount);
+  }
+  bool IsInOrder() const {
+    return std::is_sorted(rows_.begin(), rows_.end(),
+                          [this](const Row& a, const Row& b) { return Comes(a, b); });
+  }
+
   // Makes rows by value.  The `frame` of such a row is an index in label_values_.
   void AddRowsByLabel(const std::vector<Survivors>& values) {
     std::map<std::string_view, uint32_t> numbers;
@@ -182,6 +200,8 @@ class LeaksView {
         label_values_.emplace_back(value);
         rows_.emplace_back().frame = number;
       }
+      ALLOMON_DCHECK("inv.report.lengths",
+                     place->second < rows_.size() && label_values_.size() == rows_.size());
       Row& row = rows_[place->second];
       row.self.Add(values[i]);
       if (values[i].live.amount.bytes <= row.best_weight) continue;

@@ -9,8 +9,10 @@
 #include "tools/heap/held.h"
 #include "tools/heap/labels.h"
 #include "tools/heap/missing.h"
+#include "tools/heap/sum_check.h"
 #include "tools/report/table/cells.h"
 #include "tools/report/views/all_views.h"
+#include "tracker/base/check.h"
 
 namespace allomon::views {
 namespace {
@@ -61,6 +63,9 @@ class PagesView {
     std::stable_sort(holders_.begin(), holders_.end(), [](const Holder& a, const Holder& b) {
       return a.held.amount.bytes > b.held.amount.bytes;
     });
+    for (const Holder& holder : holders_) {
+      ALLOMON_DCHECK("inv.report.part", heap::IsPartOf(holder.held, sum_));
+    }
   }
 
   void Add() {
@@ -93,6 +98,7 @@ class PagesView {
     const auto [place, is_new] =
         numbers_.try_emplace({IsByLabel() ? heap::kNone : frame, label}, holders_.size());
     if (is_new) holders_.emplace_back().label = label;
+    ALLOMON_DCHECK_LT("inv.report.lengths", place->second, holders_.size());
     Holder& holder = holders_[place->second];
     const double before = holder.held.amount.bytes;
     for (const HeldCell& cell : sample.held) holder.Add(cell, is_whole_);

@@ -5,10 +5,12 @@
 
 #include "tools/heap/heap_profile.h"
 #include "tools/heap/rows.h"
+#include "tools/heap/sum_check.h"
 #include "tools/report/table/cells.h"
 #include "tools/report/table/source_file.h"
 #include "tools/report/views/all_views.h"
 #include "tools/text/names.h"
+#include "tracker/base/check.h"
 
 namespace allomon::views {
 namespace {
@@ -92,6 +94,8 @@ class SourceView {
       if (name.file != file_ || frame.line == 0) return;
       lines_[frame.line].self.Add(row.self);
       lines_[frame.line].total.Add(row.total);
+      ALLOMON_DCHECK("inv.report.part",
+                     heap::IsPartOf(lines_[frame.line].self, lines_[frame.line].total));
       if (name.start_line != 0 && name.start_line <= frame.line) {
         start_ = start_ == 0 ? name.start_line : std::min(start_, name.start_line);
       }
@@ -132,6 +136,7 @@ class SourceView {
     const bool whole = end - begin <= kWholeLines;
     for (uint32_t line = begin; line <= end; ++line) {
       if (!IsShown(line, whole)) continue;
+      ALLOMON_DCHECK("inv.report.line", 0 < line && line <= source.lines.size());
       table.rows.push_back(CellsOf(line, source.lines[line - 1]));
     }
     return table;
@@ -145,7 +150,7 @@ class SourceView {
       AddAmountCells(TotalStyle(), sums->second.total, whole, &cells);
       AddAmountCells(SelfStyle(), sums->second.self, whole, &cells);
     } else {
-      cells.resize(12);  // the cells of two amounts
+      cells.resize(2 * kAmountColumns);
     }
     cells.push_back(NumberCell(std::to_string(line), line, Paint::kDim));
     cells.push_back({Untabbed(text), text, sums != lines_.end() ? Paint::kBold : Paint::kPlain});

@@ -5,9 +5,11 @@
 #include <vector>
 
 #include "tools/heap/heap_profile.h"
+#include "tools/heap/sum_check.h"
 #include "tools/report/table/cells.h"
 #include "tools/report/table/headline.h"
 #include "tools/report/views/all_views.h"
+#include "tracker/base/check.h"
 
 namespace allomon::views {
 namespace {
@@ -45,6 +47,7 @@ class ThreadsView {
     for (size_t i = 0; i < scene.stacks.stacks.size(); ++i) AddSample(i);
     std::stable_sort(rows_.begin(), rows_.end(),
                      [this](const ThreadRow& a, const ThreadRow& b) { return Key(a) > Key(b); });
+    ALLOMON_DCHECK("inv.heap.sum", RowsAddUp());
   }
 
   bool empty() const { return rows_.empty(); }
@@ -69,12 +72,24 @@ class ThreadsView {
   }
 
  private:
+  // Each thread is in one row, and rows have only samples that were selected.
+  bool RowsAddUp() const {
+    size_t threads = 0;
+    Estimate chosen;
+    for (const ThreadRow& row : rows_) {
+      threads += row.threads;
+      chosen.Add(row.chosen);
+    }
+    return threads == scene_.profile->threads.size() && heap::IsPartOf(chosen, scene_.selected);
+  }
+
   ThreadRow& RowOf(const std::string& name) {
     const auto [place, is_new] = numbers_.emplace(name, rows_.size());
     if (is_new) {
       rows_.emplace_back();
       rows_.back().name = name;
     }
+    ALLOMON_DCHECK_LT("inv.report.lengths", place->second, rows_.size());
     return rows_[place->second];
   }
 

@@ -11,6 +11,8 @@
 #include "tools/heap/held.h"
 #include "tools/heap/missing.h"
 #include "tools/heap/size_classes.h"
+#include "tools/heap/sum_check.h"
+#include "tracker/base/check.h"
 
 namespace allomon::views {
 namespace {
@@ -21,6 +23,7 @@ using heap::Stack;
 
 // Returns the estimate of `bytes_each` bytes for each block.
 Estimate OfEachBlock(const Estimate& blocks, double bytes_each) {
+  ALLOMON_DCHECK("inv.heap.class", bytes_each >= 0);
   Estimate estimate = blocks;
   const double bytes = blocks.amount.bytes;
   // Blocks without a sample stand for no larger share of their own bytes.
@@ -67,10 +70,17 @@ class RoundingSum {
                      [](const RoundedSite& a, const RoundedSite& b) {
                        return a.rounding.amount.bytes > b.rounding.amount.bytes;
                      });
+    ALLOMON_DCHECK("inv.report.part", heap::IsPartOf(OfSites(), sum_.rounding));
     return std::move(sum_);
   }
 
  private:
+  Estimate OfSites() const {
+    Estimate rounding;
+    for (const RoundedSite& site : sum_.sites) rounding.Add(site.rounding);
+    return rounding;
+  }
+
   void Add(const Stack& stack) {
     const Sample& sample = scene_.SampleOf(stack);
     if (!MayBeOfMalloc(sample)) return;
@@ -87,6 +97,7 @@ class RoundingSum {
   }
 
   void AddCell(uint32_t frame, const heap::SizeCell& cell, const Estimate& estimate) {
+    ALLOMON_DCHECK_LE("inv.heap.class", cell.size_bytes, heap::ClassBytes(cell.size_bytes));
     const uint64_t rounding_bytes = heap::ClassBytes(cell.size_bytes) - cell.size_bytes;
     const Estimate rounding = OfEachBlock(estimate, static_cast<double>(rounding_bytes));
     RoundedSite& site = sites_[frame];
@@ -100,6 +111,7 @@ class RoundingSum {
   void Advise(uint64_t size_bytes, const Estimate& blocks, RoundedSite* site) const {
     const uint64_t smaller_bytes = heap::NextSmallerSize(size_bytes);
     if (!IsJustAbove(size_bytes, smaller_bytes)) return;
+    ALLOMON_DCHECK_LT("inv.heap.class", smaller_bytes, size_bytes);
     const auto bytes_each = static_cast<double>(heap::ClassBytes(size_bytes) - smaller_bytes);
     const Estimate saving = OfEachBlock(blocks, bytes_each);
     if (saving.amount.bytes <= site->saving.amount.bytes ||
