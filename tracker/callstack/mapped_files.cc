@@ -2,13 +2,13 @@
 
 #include <fcntl.h>
 #include <sys/stat.h>
-#include <time.h>
 
 #include <algorithm>
 #include <cstring>
 #include <string_view>
 
 #include "tracker/base/check.h"
+#include "tracker/base/clock.h"
 #include "tracker/base/sys/raw_calls.h"
 #include "tracker/callstack/file_names.h"
 #include "tracker/callstack/maps_line.h"
@@ -17,7 +17,6 @@ namespace allomon::internal {
 namespace {
 
 constexpr size_t kPageBytes = 4096;
-constexpr uint64_t kNanosPerSecond = 1'000'000'000;
 
 uint64_t g_begun_nanos = 0;  // 0: not noted
 
@@ -124,12 +123,7 @@ FileState StateBy(const MapsLine& line, const FileIdentity& identity) {
 
 }  // namespace
 
-void NoteProcessBegin() {
-  timespec now = {};
-  clock_gettime(CLOCK_REALTIME, &now);
-  g_begun_nanos =
-      static_cast<uint64_t>(now.tv_sec) * kNanosPerSecond + static_cast<uint64_t>(now.tv_nsec);
-}
+void NoteProcessBegin() { g_begun_nanos = ClockNanos(CLOCK_REALTIME); }
 
 void FindMappedFiles(MappedFileQuery* queries, size_t count) {
   for (size_t i = 0; i < count; ++i) {

@@ -2,12 +2,12 @@
 
 #include <fcntl.h>
 #include <sys/mman.h>
-#include <time.h>
 
 #include <atomic>
 #include <cerrno>
 #include <cstring>
 
+#include "tracker/base/clock.h"
 #include "tracker/base/errno_keeper.h"
 #include "tracker/base/sys/raw_calls.h"
 #include "tracker/formats/control_names.h"
@@ -56,11 +56,7 @@ bool Allocate(int fd) {
 
 }  // namespace
 
-uint64_t BootNanos() {
-  timespec now = {};
-  clock_gettime(CLOCK_BOOTTIME, &now);
-  return static_cast<uint64_t>(now.tv_sec) * 1'000'000'000 + static_cast<uint64_t>(now.tv_nsec);
-}
+uint64_t BootNanos() { return internal::ClockNanos(CLOCK_BOOTTIME); }
 
 const char* ControlFile::Open(uint32_t pid, uint32_t parent_pid) {
   const ErrnoKeeper keeper;

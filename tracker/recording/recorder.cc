@@ -1,12 +1,11 @@
 #include "tracker/recording/recorder.h"
 
-#include <time.h>
-
 #include <algorithm>
 #include <cstddef>
 #include <cstring>
 #include <new>
 
+#include "tracker/base/clock.h"
 #include "tracker/base/default_float.h"
 #include "tracker/base/thread_id.h"
 #include "tracker/base/words.h"
@@ -18,7 +17,6 @@
 #include "tracker/core/thread_state.h"
 #include "tracker/estimate.h"
 #include "tracker/formats/process_map.h"
-#include "tracker/recording/file_owner.h"
 #include "tracker/sampling/countdown.h"
 
 // The way from a sampled block to its record, for other processes (formats/process_map.h).  The
@@ -54,9 +52,6 @@ namespace {
 
 using internal::ValueRoom;
 
-Recorder* g_recorders[kMostRecorders] ALLOMON_GUARDED_BY(recorder_lock) = {};
-uint32_t g_last_serial ALLOMON_GUARDED_BY(recorder_lock) = 0;
-
 __thread ThreadSlot thread_slots[kMostRecorders] __attribute__((ALLOMON_TLS_MODEL));
 
 static_assert(sizeof(BlockName) <= sizeof(ValueRoom));
@@ -70,13 +65,6 @@ BlockName Get(const ValueRoom& room) {
   BlockName name;
   memcpy(&name, room.bytes, sizeof(name));
   return name;
-}
-
-// Calls the vdso: no system call.
-uint64_t NanosOf(clockid_t clock) {
-  timespec now = {};
-  clock_gettime(clock, &now);
-  return static_cast<uint64_t>(now.tv_sec) * 1'000'000'000 + static_cast<uint64_t>(now.tv_nsec);
 }
 
 // Splitmix64 (Steele, Lea and Flood 2014).  It draws only weights and halves, for which better
@@ -103,6 +91,9 @@ uint8_t HalvesOf(uint32_t both_share, uint64_t random) {
 
 }  // namespace
 
+Recorder* Recorder::recorders_[kMostRecorders] = {};
+uint32_t Recorder::last_serial_ = 0;
+
 Recorder::Recorder(const char* pattern, uint64_t limit_bytes, const ProcessFacts& facts)
     : limit_bytes_(limit_bytes),
       facts_(facts),
@@ -115,76 +106,14 @@ Recorder::Recorder(const char* pattern, uint64_t limit_bytes, const ProcessFacts
 
 Recorder::~Recorder() {
   const RecorderHold hold;
-  if (place_ < kMostRecorders) g_recorders[place_] = nullptr;
+  if (place_ < kMostRecorders) recorders_[place_] = nullptr;
   store_.Clear();
   file_.Close();
-}
-
-const char* const kTwoRecordings = "two recordings go on already; stop one";
-
-const char* Recorder::Open() {
-  const RecorderHold hold;
-  while (place_ == kMostRecorders || g_recorders[place_] != nullptr) {
-    place_ = place_ == kMostRecorders ? 0 : place_ + 1;
-    if (place_ == kMostRecorders) return kTwoRecordings;
-  }
-  const char* const error = OpenFile();
-  if (error != nullptr) return error;
-  if (!BeginStore()) {
-    const bool is_named = file_.is_named();
-    file_.Close();
-    return is_named ? "its limit is reached; set a larger ALLOMON_RECORD_LIMIT" : kMemoryFileFull;
-  }
-  fork_mark_.Set();
-  g_recorders[place_] = this;
-  is_writing_.store(true, std::memory_order_release);
-  return nullptr;
-}
-
-// Another process may still write a file of that name: a program started with the same environment,
-// or a process with the same id in another pid namespace.
-const char* Recorder::FindPath(bool is_child, FilePath* path) const {
-  for (uint32_t attempt = is_child ? 1 : 0; attempt < kMostAttempts; ++attempt) {
-    if (!ExpandPath(pattern_.text, facts_.pid, attempt > 0, attempt, path)) {
-      return "its path is too long";
-    }
-    if (!IsOfAnother(*path, facts_.pid)) break;
-  }
-  return nullptr;
-}
-
-const char* Recorder::OpenFile() {
-  FilePath path;
-  const char* const error = FindPath(false, &path);
-  return error != nullptr ? error : file_.Open(path, limit_bytes_, memory_file_);
 }
 
 void Recorder::SetSession(internal::SessionId session) {
   const RecorderHold hold;
   session_ = session;
-}
-
-const char* Recorder::Commit() {
-  const RecorderHold hold;
-  return CommitFile(false);
-}
-
-// Containers may start at once, with one name for the files of their processes 1.
-const char* Recorder::CommitFile(bool is_child) {
-  const char* error = file_.Commit(facts_.pid);
-  for (uint32_t tries = 0; error == kNameTaken && tries < kMostAttempts; ++tries) {
-    if (const char* const unknown = FindPath(is_child, file_.mutable_path())) return unknown;
-    error = file_.Commit(facts_.pid);
-  }
-  return error;
-}
-
-bool Recorder::BeginStore() {
-  if (!store_.Begin(&file_, facts_)) return false;
-  serial_ = ++g_last_serial;
-  ALLOMON_DCHECK_NE("inv.recording.serial", serial_, 0u);
-  check_nanos_.store(Nanos(), std::memory_order_relaxed);
-  return true;
 }
 
 void Recorder::End() {
@@ -204,14 +133,6 @@ RecorderTotals Recorder::Totals() {
   totals.dropped_samples += store_.missing().Of(Shortage::kSamples);
   totals.dropped_bytes += store_.missing().Of(Shortage::kBytes);
   return totals;
-}
-
-bool Recorder::CopyOwnPath(FilePath* path) {
-  const RecorderHold hold;
-  if (fork_mark_.IsInChild()) BeginAsChild();
-  if (!store_.is_begun() || !IsReadyLocked() || !file_.is_named()) return false;
-  memcpy(path, &file_.path(), sizeof(*path));
-  return true;
 }
 
 bool Recorder::AllocMinor(const Allocation& allocation, ValueRoom* room) {
@@ -299,63 +220,6 @@ void Recorder::DescribeBirth(const Allocation& allocation, bool young, ThreadSlo
   birth->sample.estimated_words_variance = words * words * own.variance;
 }
 
-// Whether a look is due.  If the clock went backwards the difference wraps to a very large number,
-// so a look is due.
-bool Recorder::IsLookDue(uint64_t nanos) {
-  const uint64_t look_nanos = look_nanos_.load(std::memory_order_relaxed);
-  const uint64_t bytes = store_.allocated_bytes();
-  if (nanos - look_nanos < kLookNanos && bytes - look_bytes_.load(std::memory_order_relaxed) <
-                                             look_gap_bytes_.load(std::memory_order_relaxed)) {
-    return false;
-  }
-  return IsLookDueSlow(nanos, look_nanos, bytes);
-}
-
-// Only one of the threads that find a look due gets true.
-bool Recorder::IsLookDueSlow(uint64_t nanos, uint64_t look_nanos, uint64_t allocated_bytes) {
-  if (!look_nanos_.compare_exchange_strong(look_nanos, nanos, std::memory_order_relaxed)) {
-    return false;
-  }
-  look_bytes_.store(allocated_bytes, std::memory_order_relaxed);
-  return true;
-}
-
-bool Recorder::Stand(Standing* standing) {
-  const RecorderHold hold;
-  if (!store_.is_begun() || !FollowsLocked(serial_)) return false;
-  standing->serial = serial_;
-  standing->nanos = Nanos();
-  standing->allocated_bytes = store_.allocated_bytes();
-  standing->live_bytes = store_.BytesOf(store_.peak().Live());
-  standing->peak_bytes = store_.BytesOf(store_.peak().Peak());
-  standing->peak_variance = store_.PeakVariance();
-  standing->pid = facts_.pid;
-  standing->process = store_.segment();
-  standing->segments = file_.segments_used();
-  standing->is_named = file_.is_named();
-  return true;
-}
-
-bool Recorder::CopyPath(uint64_t serial, FilePath* path) {
-  const RecorderHold hold;
-  if (!FollowsLocked(serial)) return false;
-  memcpy(path, &file_.path(), sizeof(*path));
-  return true;
-}
-
-bool Recorder::CopyBytes(uint64_t serial, uint32_t segment, uint32_t offset, char* bytes,
-                         uint32_t size) {
-  const RecorderHold hold;
-  if (!store_.is_begun() || !FollowsLocked(serial)) return false;
-  ALLOMON_DCHECK_LE("inv.recording.segment", uint64_t{offset} + size, kSegmentBytes);
-  CopyWords(file_.At(segment) + offset, bytes, size);
-  return true;
-}
-
-void Recorder::SetNextLook(uint64_t allocated_bytes) {
-  look_gap_bytes_.store(allocated_bytes, std::memory_order_relaxed);
-}
-
 // Ends a block.  A thread that shares its record has no byte count of its own, so its blocks have
 // no age.  In a child that has no recording yet, the block belongs to the parent.
 void Recorder::EndBlock(EventKind kind, ValueRoom* room) {
@@ -383,7 +247,9 @@ void Recorder::EndBlock(EventKind kind, ValueRoom* room) {
   }
 }
 
-uint64_t Recorder::Nanos() const { return NanosOf(CLOCK_MONOTONIC) - facts_.start_monotonic_nanos; }
+uint64_t Recorder::Nanos() const {
+  return internal::ClockNanos(CLOCK_MONOTONIC) - facts_.start_monotonic_nanos;
+}
 
 bool Recorder::IsReadySlow(uint64_t* nanos) {
   const RecorderHold hold;
@@ -405,44 +271,6 @@ bool Recorder::IsReadyLocked() {
 // Whether a recording with this serial is being written.
 bool Recorder::FollowsLocked(uint64_t serial) {
   return !fork_mark_.IsInChild() && serial == serial_ && IsReadyLocked();
-}
-
-// From now on, blocks with the old serial belong to the parent.
-void Recorder::BeginAsChild() {
-  ALLOMON_DCHECK("inv.recording.serial", fork_mark_.IsInChild());
-  is_writing_.store(false, std::memory_order_relaxed);
-  store_.Clear();
-  serial_ = 0;
-  unwritten_ = {};
-  is_lost_ = false;
-  look_nanos_.store(0 - kLookNanos, std::memory_order_relaxed);
-  look_bytes_.store(0, std::memory_order_relaxed);
-  facts_.parent_pid = facts_.pid;
-  facts_.pid = internal::OwnProcessIdAfterFork();
-  facts_.is_forked = true;
-  facts_.start_realtime_nanos = NanosOf(CLOCK_REALTIME);
-  facts_.start_monotonic_nanos = NanosOf(CLOCK_MONOTONIC);
-  class_weights_.ForgetOtherThreads();
-  const bool begun =
-      facts_.follows_children && OpenForChild() && BeginStore() && CommitFile(true) == nullptr;
-  if (!begun && facts_.follows_children) GiveUpInChild();
-  is_writing_.store(begun && !has_ended_, std::memory_order_relaxed);
-  fork_mark_.Set();  // last; see IsWriting()
-}
-
-// Prevents a child without a recording from checking the file at each sample, and from leaving
-// behind a file without its final name.
-void Recorder::GiveUpInChild() {
-  store_.Clear();
-  if (file_.is_open() && file_.is_named()) file_.Close();
-}
-
-// Opens the file of a child.  A memory file is shared with the parent.
-bool Recorder::OpenForChild() {
-  if (!file_.is_named()) return file_.is_open();
-  FilePath path;
-  file_.CloseInChild();
-  return FindPath(true, &path) == nullptr && file_.Open(path, limit_bytes_) == nullptr;
 }
 
 void Recorder::DropUnwritten(uint64_t bytes) {
@@ -493,7 +321,7 @@ void Recorder::EndThread() {
 void Recorder::EndThreadAt(uint32_t place) {
   ThreadSlot& slot = thread_slots[place];
   const RecorderHold hold;
-  Recorder* const recorder = g_recorders[place];
+  Recorder* const recorder = recorders_[place];
   if (recorder == nullptr) return;
   if (!recorder->FollowsLocked(recorder->serial_)) return recorder->ForgetThreadLocked(slot);
   if (!recorder->IsOfThisRecording(slot)) {
@@ -510,7 +338,7 @@ void Recorder::EndScope(const internal::EndingScope& scope) {
   const internal::DefaultFloat our_float;
   const RecorderHold hold;
   for (uint32_t place = 0; place < kMostRecorders; ++place) {
-    Recorder* const recorder = g_recorders[place];
+    Recorder* const recorder = recorders_[place];
     if (recorder == nullptr || scope.places[place].serial != recorder->serial_) continue;
     const uint64_t nanos = recorder->Nanos();
     if (!recorder->IsWriting() || (recorder->IsCheckDue(nanos) && !recorder->IsReadyLocked())) {
@@ -534,7 +362,7 @@ void Recorder::ForEach(Run run) {
     internal::SessionId session = 0;
     {
       const RecorderHold hold;
-      Recorder* const recorder = g_recorders[place];
+      Recorder* const recorder = recorders_[place];
       if (recorder == nullptr || !recorder->FollowsLocked(recorder->serial_)) continue;
       session = recorder->session_;
     }

@@ -100,7 +100,17 @@ class Recorder final : public internal::SessionClient {
   void DescribeBirth(const Allocation& allocation, bool young, ThreadSlot* slot, Birth* birth);
   uint32_t ScopeOf(internal::LabelScope* innermost, const Birth& birth);
   uint32_t EnterScopeSlow(internal::EndingScope* scope, const Birth& birth, uint32_t depth);
-  bool IsLookDue(uint64_t nanos);
+  // Whether a look is due.  If the clock went backwards the difference wraps to a very large
+  // number, so a look is due.
+  bool IsLookDue(uint64_t nanos) {
+    const uint64_t look_nanos = look_nanos_.load(std::memory_order_relaxed);
+    const uint64_t bytes = store_.allocated_bytes();
+    if (nanos - look_nanos < kLookNanos && bytes - look_bytes_.load(std::memory_order_relaxed) <
+                                               look_gap_bytes_.load(std::memory_order_relaxed)) {
+      return false;
+    }
+    return IsLookDueSlow(nanos, look_nanos, bytes);
+  }
   template <typename Run>
   static void ForEach(Run run) ALLOMON_EXCLUDES(recorder_lock);
   bool IsLookDueSlow(uint64_t nanos, uint64_t look_nanos, uint64_t allocated_bytes);
@@ -146,6 +156,9 @@ class Recorder final : public internal::SessionClient {
   void ForgetThreadLocked(const ThreadSlot& slot) ALLOMON_REQUIRES(recorder_lock);
   uint64_t ExactWords(ThreadSlot* slot);
   uint64_t Nanos() const;
+
+  static Recorder* recorders_[kMostRecorders] ALLOMON_GUARDED_BY(recorder_lock);
+  static uint32_t last_serial_ ALLOMON_GUARDED_BY(recorder_lock);
 
   FilePath pattern_;
   const uint64_t limit_bytes_;

@@ -3,13 +3,13 @@
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
-#include <time.h>
 
 #include <algorithm>
 #include <cstdio>
 #include <cstring>
 
 #include "tracker/base/check.h"
+#include "tracker/base/clock.h"
 #include "tracker/base/lazy_pages.h"
 #include "tracker/base/own_mappings.h"
 #include "tracker/base/sys/raw_calls.h"
@@ -182,10 +182,7 @@ const char* SegmentFile::Map(int fd) {
 const char* SegmentFile::Create(uint64_t limit_bytes) {
   if (limit_bytes < kLeastLimitBytes) return "the limit is less than 1 MiB";
   if (!MayBeReplaced(path_)) return "it is no regular file; name another";
-  timespec now = {};
-  clock_gettime(CLOCK_REALTIME, &now);
-  const uint64_t nanos =
-      static_cast<uint64_t>(now.tv_sec) * 1'000'000'000 + static_cast<uint64_t>(now.tv_nsec);
+  const uint64_t nanos = internal::ClockNanos(CLOCK_REALTIME);
   if (!FreshPath(path_, static_cast<uint32_t>(sys::Gettid()), nanos, &fresh_path_)) {
     fresh_path_.text[0] = '\0';
     return "its path is too long";

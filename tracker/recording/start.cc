@@ -1,12 +1,12 @@
 #include "tracker/recording/start.h"
 
 #include <fcntl.h>
-#include <time.h>
 
 #include <atomic>
 #include <cstring>
 #include <memory>
 
+#include "tracker/base/clock.h"
 #include "tracker/base/default_float.h"
 #include "tracker/base/sys/raw_calls.h"
 #include "tracker/callstack/unloaded_code.h"
@@ -19,12 +19,6 @@ namespace allomon::recording {
 namespace {
 
 namespace sys = internal::sys;
-
-uint64_t NanosOf(clockid_t clock) {
-  timespec now = {};
-  clock_gettime(clock, &now);
-  return static_cast<uint64_t>(now.tv_sec) * 1'000'000'000 + static_cast<uint64_t>(now.tv_nsec);
-}
 
 uint32_t LengthOf(ssize_t result) { return result > 0 ? static_cast<uint32_t>(result) : 0; }
 
@@ -63,8 +57,8 @@ std::unique_ptr<ProcessFacts> FactsOf(const StartOptions& options) {
   ProcessFacts& facts = *owned;
   facts.pid = static_cast<uint32_t>(sys::Getpid());
   facts.parent_pid = static_cast<uint32_t>(sys::Getppid());
-  facts.start_realtime_nanos = NanosOf(CLOCK_REALTIME);
-  facts.start_monotonic_nanos = NanosOf(CLOCK_MONOTONIC);
+  facts.start_realtime_nanos = internal::ClockNanos(CLOCK_REALTIME);
+  facts.start_monotonic_nanos = internal::ClockNanos(CLOCK_MONOTONIC);
   facts.seed = options.seed;
   facts.rate = options.rate;
   facts.callstack_size = options.callstack_size;

@@ -1,12 +1,11 @@
 #include "tracker/triggers/saver.h"
 
-#include <time.h>
-
 #include <algorithm>
 #include <atomic>
 #include <cerrno>
 #include <cstring>
 
+#include "tracker/base/clock.h"
 #include "tracker/base/errno_keeper.h"
 #include "tracker/recording/host_filter.h"
 
@@ -20,12 +19,6 @@ constexpr std::string_view kSuffix = ".rec";
 
 std::atomic<bool> g_is_stopped{false};
 std::atomic<Saver::Say> g_say{nullptr};
-
-uint64_t NanosNow() {
-  timespec now = {};
-  clock_gettime(CLOCK_MONOTONIC, &now);
-  return static_cast<uint64_t>(now.tv_sec) * 1'000'000'000 + static_cast<uint64_t>(now.tv_nsec);
-}
 
 const char* WhyOf(int error) {
   switch (error) {
@@ -92,7 +85,7 @@ void Saver::LookInside(Recorder& recorder) {
   if (standing_.serial != serial_ && !BeginRecording(recorder)) return;
   if (!has_place_) return;
   if (settings_.limit_percent != 0) {
-    usage_ = memory_limit_.Read(settings_.limit_percent, NanosNow());
+    usage_ = memory_limit_.Read(settings_.limit_percent, internal::ClockNanos(CLOCK_MONOTONIC));
   }
   facts_ = {standing_.nanos, standing_.peak_bytes, usage_.used_bytes, usage_.limit_bytes,
             standing_.peak_variance};
@@ -144,7 +137,7 @@ Reason Saver::DueNow(Recorder& recorder) {
 }
 
 void Saver::Save(Recorder& recorder, Reason reason) {
-  const uint64_t begin_nanos = NanosNow();
+  const uint64_t begin_nanos = internal::ClockNanos(CLOCK_MONOTONIC);
   const auto pages = reason == Reason::kLimit ? CopyFile::Pages::kGivenUp : CopyFile::Pages::kLeft;
   int error = file_.Begin(uint64_t{standing_.segments} * kSegmentBytes, pages);
   if (error == 0) {
@@ -157,7 +150,7 @@ void Saver::Save(Recorder& recorder, Reason reason) {
     return SayFailure(reason, error);
   }
   has_failed_ = false;
-  rules_.NoteSaved(reason, facts_, NanosNow() - begin_nanos);
+  rules_.NoteSaved(reason, facts_, internal::ClockNanos(CLOCK_MONOTONIC) - begin_nanos);
   if (says_copies_) SaySaved(reason);
 }
 
