@@ -4,6 +4,7 @@
 #include "allocator/guard/guarded_pool.h"
 #include "allocator/host/malloc_owner.h"
 #include "allocator/range/sampled_range.h"
+#include "tracker/base/check.h"
 
 // The linker's names for the start and the end of the section ALLOMON_MALLOC_SECTION.
 extern "C" {
@@ -24,6 +25,8 @@ __attribute__((constructor(101))) void TellTracker() {
   heap_client::HoldAroundFork(&internal::TheSampledRange().lock());
   heap_client::HoldAroundFork(&internal::TheGuardedPool().lock());
   heap_client::CallAtThreadExit([] { internal::TheSampledRange().EmptyCache(); });
+  ALLOMON_DCHECK_LE("inv.malloc.text", reinterpret_cast<uintptr_t>(__start_allomon_malloc),
+                    reinterpret_cast<uintptr_t>(__stop_allomon_malloc));
   heap_client::SetAllocatorText(reinterpret_cast<uintptr_t>(__start_allomon_malloc),
                                 reinterpret_cast<uintptr_t>(__stop_allomon_malloc));
 }

@@ -12,6 +12,7 @@
 #include "allocator/guard/guarded_pool.h"
 #include "allocator/host/high_reservation.h"
 #include "allocator/host/host_stderr.h"
+#include "tracker/base/check.h"
 #include "tracker/base/signal_frame.h"
 #include "tracker/base/spin_lock.h"
 #include "tracker/base/thread_annotations.h"
@@ -29,6 +30,7 @@ struct sigaction g_before_segv = {};
 struct sigaction g_before_bus = {};
 
 struct sigaction& BeforeOf(int signal) {
+  ALLOMON_DCHECK("inv.guard.signal", signal == SIGSEGV || signal == SIGBUS);
   return signal == SIGSEGV ? g_before_segv : g_before_bus;
 }
 
@@ -139,6 +141,7 @@ bool Fail(const char* why, const char** error) {
 
 // The pool and the handlers are made once and stay.
 bool PrepareLocked(uint64_t seed) ALLOMON_REQUIRES(g_control.lock) {
+  ALLOMON_DCHECK("inv.lock.held", g_control.lock.IsHeldForCheck());
   if (g_control.prepared) return true;
   RememberStderr();
   if (!TheGuardedPool().Reserve(seed)) return false;
@@ -168,6 +171,7 @@ bool StartGuard(const GuardOptions& options, const char** error) {
   const bool started = options.rate == 0 || sampling != 0;
   if (!started) EndGuarding();
   const SpinLockHolder hold(g_control.lock);
+  ALLOMON_DCHECK("inv.guard.phase", g_control.phase == Phase::kStarting);
   g_control.phase = started ? Phase::kOn : Phase::kOff;
   g_control.sampling = sampling;
   return started || Fail("guard: too many trackers sample already", error);

@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "allocator/sampled_block.h"
+#include "tracker/base/check.h"
 #include "tracker/base/words.h"
 #include "tracker/heap_client.h"
 #include "tracker/heap_tools.h"
@@ -67,8 +68,10 @@ ALLOMON_MALLOC_SECTION void* AllocateZeroed(void* context, size_t count, size_t 
 // chooses the new block, it is moved once more.
 ALLOMON_MALLOC_SLOW void* MoveToMalloc(const AllomonPythonAllocator& arenas, void* context,
                                        void* block, size_t size_bytes) {
+  ALLOMON_DCHECK("inv.python.arena", IsInArena(size_bytes));
   void* const moved = AllocateSlow(size_bytes, EntryPoint::kMalloc);
   if (moved == nullptr) return block;
+  ALLOMON_DCHECK_NE("inv.move.apart", moved, block);
   memcpy(moved, block, size_bytes);
   arenas.free(context, block);
   return moved;
@@ -108,6 +111,7 @@ template <Domain kDomain>
 void SampleDomain(const Domains& python, const AllomonPythonAllocator& raw) {
   g_arenas[kDomain] = python.AllocatorOf(kDomain);
   if (g_arenas[kDomain].malloc == raw.malloc) return;  // a Python that was built without arenas
+  ALLOMON_DCHECK_NE("inv.python.once", g_arenas[kDomain].malloc, Allocate<kDomain>);
   AllomonPythonAllocator sampled = g_arenas[kDomain];
   sampled.malloc = Allocate<kDomain>;
   sampled.calloc = AllocateZeroed<kDomain>;

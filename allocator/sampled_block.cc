@@ -10,6 +10,7 @@
 #include "allocator/host/writing_reserve.h"
 #include "allocator/in_place.h"
 #include "allocator/range/sampled_range.h"
+#include "tracker/base/check.h"
 #include "tracker/base/errno_keeper.h"
 
 namespace allomon::internal {
@@ -180,6 +181,7 @@ __attribute__((always_inline)) inline void* Allocate(Request request, const Fram
 
 // Copies the contents of the old block, which is freed next, into its successor.
 void Succeed(void* block, void* old_block, size_t size_bytes) {
+  ALLOMON_DCHECK_NE("inv.move.apart", block, old_block);
   if (TheSampledRange().Contains(block)) return MoveContents(block, old_block, size_bytes);
   memcpy(block, old_block, size_bytes);
 }
@@ -288,6 +290,8 @@ void* ReallocateSlow(void* old_block, size_t size_bytes) {
 // A library that stands aside has neither a range nor a pool, so this order of tests costs its
 // callers nothing.
 void FreeHighSlow(void* block, size_t size_bytes, EntryPoint entry) {
+  ALLOMON_DCHECK("inv.free.suspect",
+                 malloc_owner <= MallocOwner::kHost || IsSuspect(block, kHighestSuspectsFrom));
   if (TheSampledRange().Contains(block)) return FreeSampled(block);
   if (IsGuarded(block)) return FreeGuardedSlow(block, size_bytes, entry);
   if (IsInReserve(block)) return ReleaseToReserve();

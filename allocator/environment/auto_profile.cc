@@ -26,6 +26,7 @@
 #include "allocator/host/writing_reserve.h"
 #include "allocator/in_place.h"
 #include "allocator/overrides/mmap_override.h"
+#include "tracker/base/check.h"
 #include "tracker/base/default_float.h"
 #include "tracker/profile/control/profile_control.h"
 #include "tracker/profile/control/write_on_signal.h"
@@ -216,6 +217,7 @@ void StartFromEnvironment(int argc, char** argv) {
   AutoProfile* profile = new AutoProfile;
   std::string error;
   if (ReadEnvironment(environ, &profile->options, Say, &error)) {
+    ALLOMON_DCHECK_EQ("inv.environment.once", auto_profile, nullptr);
     auto_profile = profile;
     SayWhatIsReplacedIfAsked(profile->options);
     ShowInterpretersIfWanted(profile->options, ObjectSamplingFor(profile->options));

@@ -14,6 +14,7 @@
 #include <cstddef>
 #include <initializer_list>
 
+#include "tracker/base/check.h"
 #include "tracker/base/sys/raw_calls.h"
 #include "tracker/heap_client.h"
 
@@ -114,6 +115,7 @@ size_t CountArguments(va_list rest) {
 void CopyArguments(const char* first, va_list rest, size_t count, char** arguments) {
   arguments[0] = const_cast<char*>(first);
   for (size_t i = 1; i < count; ++i) arguments[i] = va_arg(rest, char*);
+  ALLOMON_DCHECK_EQ("inv.environment.exec", arguments[count - 1], nullptr);
 }
 
 }  // namespace

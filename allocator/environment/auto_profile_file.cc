@@ -2,13 +2,18 @@
 
 #include "allocator/environment/auto_profile_say.h"
 #include "allocator/host/host_stderr.h"
+#include "allocator/host/writing_reserve.h"
+#include "tracker/base/check.h"
 #include "tracker/profile/control/profile_file.h"
 
 namespace allomon::internal {
 
 RecordingOptions RecordingFrom(const EnvironmentOptions& options) {
   RecordingOptions recording;
-  ParseProfile(options.profile, &recording);
+  [[maybe_unused]] const bool is_known = ParseProfile(options.profile, &recording);
+  ALLOMON_DCHECK("inv.environment.options", is_known || options.profile.empty());
+  ALLOMON_DCHECK("inv.environment.options", options.rate >= 0 && options.rate <= 1);
+  ALLOMON_DCHECK_NE("inv.environment.options", options.hz, 0u);
   recording.rate = options.rate;
   recording.seed = options.seed;
   recording.hz = options.hz;
@@ -47,6 +52,7 @@ std::string WhySoLittle(const AutoProfile& profile) {
 
 bool WriteFileLocked(AutoProfile& profile, const std::string& path, UnitName unit,
                      Refusal refusal) {
+  ALLOMON_DCHECK("inv.reserve.writer", IsWriter());
   const NoSignalsFromWriting quiet;
   std::string error;
   std::string summary;

@@ -4,6 +4,7 @@
 
 #include <climits>
 
+#include "tracker/base/check.h"
 #include "tracker/base/sys/raw_calls.h"
 
 namespace allomon::internal {
@@ -41,6 +42,8 @@ void StartPlace::Note(const std::string& out) {
   const size_t named = pattern == out.npos ? path.size() : path.size() - out.size() + pattern;
   for (size_t slash = path.find('/'); slash < named && folders_.size() < kMostFolders;
        slash = path.find('/', slash + 1)) {
+    ALLOMON_DCHECK("inv.environment.place",
+                   folders_.empty() || folders_.back().path_length < slash);
     struct stat found = {};
     if (!Look(slash == 0 ? "/" : path.substr(0, slash).c_str(), &found)) return;
     folders_.push_back({slash, found.st_dev, found.st_ino});
@@ -57,6 +60,8 @@ std::string StartPlace::NameNow(const std::string& path) const {
   if (from_root[0] != '/' || !Look("/", &now)) return from_root;
   for (const Folder& folder : folders_) {
     if (folder.inode == now.st_ino && folder.device == now.st_dev) {
+      ALLOMON_DCHECK_LT("inv.environment.place", folder.path_length, from_root.size());
+      ALLOMON_DCHECK_EQ("inv.environment.place", from_root[folder.path_length], '/');
       return from_root.substr(folder.path_length);
     }
   }

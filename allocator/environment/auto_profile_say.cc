@@ -15,6 +15,7 @@
 #include <string_view>
 
 #include "allocator/host/host_stderr.h"
+#include "tracker/base/check.h"
 #include "tracker/base/elf_notes.h"
 #include "tracker/base/errno_keeper.h"
 #include "tracker/base/own_memory.h"
@@ -42,6 +43,7 @@ int CreateNote(const char* folder) {
   at = AddNumber(at, static_cast<uint64_t>(sys::SystemCall(SYS_geteuid)));
   *at++ = '-';
   at = AddNumber(at, static_cast<uint64_t>(sys::Getpid()) % kMostLossNotes);
+  ALLOMON_DCHECK_LE("inv.host.text", at + strlen(kLossNoteSuffix) + 1, path + sizeof(path));
   strcpy(at, kLossNoteSuffix);
   sys::Unlink(path);
   return sys::Open(path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
@@ -64,6 +66,7 @@ void Fill(std::string_view why, LossNote* note) {
   note->realtime_seconds = now.tv_sec;
   prctl(PR_GET_NAME, note->program);
   why.copy(note->text, sizeof(note->text) - 1);
+  ALLOMON_DCHECK_EQ("inv.host.text", note->text[sizeof(note->text) - 1], '\0');
 }
 
 // Writes through a pipe: if the file has been truncated, the kernel answers EFAULT, while a store
@@ -108,6 +111,7 @@ void SayLoss(std::string_view why) {
   const size_t end = kBegin.size() + length;
   std::replace_if(
       line, line + end, [](char c) { return c == '\n' || c == '\r'; }, '?');
+  ALLOMON_DCHECK_LT("inv.host.text", end, sizeof(line));
   line[end] = '\n';
   const bool is_read = StderrIsRead();
   WriteToStderr(line, end + 1);

@@ -12,6 +12,7 @@
 #include "allocator/host/interrupted_code.h"
 #include "allocator/host/writing_reserve.h"
 #include "tracker/base/all_signals_blocked.h"
+#include "tracker/base/check.h"
 #include "tracker/base/default_float.h"
 #include "tracker/base/errno_keeper.h"
 #include "tracker/base/uncancelled.h"
@@ -147,6 +148,8 @@ bool WriteBeforeExec(const char* path, const FrameState& caller) {
   const ProfileLock lock(*auto_profile);
   if (!auto_profile->on) return false;  // another thread ends the program
   const ProfileKind kind = RecordingFrom(auto_profile->options).kind;
+  ALLOMON_DCHECK_LT("inv.environment.options", static_cast<size_t>(kind),
+                    sizeof(kLeastBeforeExec) / sizeof(kLeastBeforeExec[0]));
   auto_profile->rule.Demand(kLeastBeforeExec[static_cast<int>(kind)]);
   const bool written = Write(*auto_profile, CurrentUnit(), WriteBesideOutput);
   auto_profile->rule.Demand(0);
@@ -171,6 +174,7 @@ void ForgetExec() {
   const ErrnoKeeper keeper;
   const OwnWork own;
   const ProfileLock lock(*auto_profile);
+  ALLOMON_DCHECK("inv.environment.exec", !auto_profile->before_exec.empty());
   unlink(auto_profile->before_exec.c_str());
   unlink((auto_profile->before_exec + ".sources").c_str());
 }

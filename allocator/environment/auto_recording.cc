@@ -9,6 +9,7 @@
 #include "allocator/environment/auto_profile_say.h"
 #include "allocator/host/host_stderr.h"
 #include "allocator/host/stand_aside.h"
+#include "tracker/base/check.h"
 #include "tracker/base/own_memory.h"
 #include "tracker/control/attendant.h"
 #include "tracker/control/probe_sampler.h"
@@ -19,6 +20,9 @@ namespace allomon::internal {
 namespace {
 
 recording::StartOptions StartOptionsOf(const EnvironmentOptions& options) {
+  ALLOMON_DCHECK("inv.environment.options",
+                 options.record_limit_bytes >= recording::kLeastLimitBytes &&
+                     options.record_limit_bytes <= recording::kMostLimitBytes);
   recording::StartOptions start;
   start.path = options.record.c_str();
   start.memory_file = {options.record_device, options.record_inode};
@@ -77,6 +81,8 @@ recording::Watcher* WatcherIfWanted(const EnvironmentOptions& options) {
     Say("ALLOMON_SAVE: there is no memory for it; no copies are saved");
     return nullptr;
   }
+  ALLOMON_DCHECK_EQ("inv.environment.saver",
+                    reinterpret_cast<uintptr_t>(room) % alignof(triggers::Saver), 0);
   return new (room) triggers::Saver(settings, WriteToStderr, options.summary);
 }
 

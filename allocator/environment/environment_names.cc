@@ -3,6 +3,7 @@
 #include <vector>
 
 #include "allocator/environment/environment.h"
+#include "tracker/base/check.h"
 
 namespace allomon {
 namespace {
@@ -29,7 +30,11 @@ size_t Distance(std::string_view a, std::string_view b) {
       }
     }
   }
-  return cost[a.size()][b.size()];
+  const size_t distance = cost[a.size()][b.size()];
+  ALLOMON_DCHECK_LE("inv.environment.distance", distance, std::max(a.size(), b.size()));
+  ALLOMON_DCHECK_LE("inv.environment.distance", std::max(a.size(), b.size()),
+                    std::min(a.size(), b.size()) + distance);
+  return distance;
 }
 
 bool BeginsWith(std::string_view text, std::string_view beginning) {

@@ -6,6 +6,7 @@
 #include <cstring>
 #include <initializer_list>
 
+#include "tracker/base/check.h"
 #include "tracker/base/sys/raw_calls.h"
 
 namespace allomon::internal {
@@ -97,6 +98,7 @@ bool FindMapping(uint64_t pc, Mapping* mapping) {
   while (true) {
     const size_t got = maps.Read(g_text + filled, sizeof(g_text) - 1 - filled);
     filled += got;
+    ALLOMON_DCHECK_LT("inv.host.text", filled, sizeof(g_text));
     g_text[filled] = '\0';
     char* line = g_text;
     while (char* newline = strchr(line, '\n')) {
@@ -142,6 +144,7 @@ class ElfReader {
       Elf64_Sym symbol{};
       if (!FindIn(table, address, &symbol)) continue;
       const size_t got = file_.ReadAt(names.sh_offset + symbol.st_name, name, room - 1);
+      ALLOMON_DCHECK_LT("inv.host.text", got, room);
       name[got] = '\0';
       if (got > 0) return;
     }

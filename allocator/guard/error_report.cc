@@ -9,6 +9,7 @@
 #include "allocator/guard/code_place.h"
 #include "allocator/guard/guarded_pool.h"
 #include "allocator/guard/report_text.h"
+#include "tracker/base/check.h"
 
 namespace allomon::internal {
 namespace {
@@ -124,6 +125,7 @@ void SayFrame(Workplace& work, size_t number, uintptr_t pc) {
 // `first_is_exact` says that the innermost frame is the address of the instruction itself.  Every
 // other frame is the return address of a call.
 void SayFrames(Workplace& work, const uintptr_t* frames, size_t depth, bool first_is_exact) {
+  ALLOMON_DCHECK_LE("inv.host.frames", depth, BlockTrace::kMaxFrames);
   for (size_t i = 0; i < depth; ++i) {
     SayFrame(work, i, i == 0 && first_is_exact ? frames[i] : frames[i] - 1);
   }

@@ -3,6 +3,7 @@
 #include <cstring>
 
 #include "allocator/guard/error_report.h"
+#include "tracker/base/check.h"
 #include "tracker/base/default_float.h"
 #include "tracker/base/errno_keeper.h"
 #include "tracker/base/thread_annotations.h"
@@ -111,7 +112,9 @@ void BeginGuarding(uint32_t one_in, uint64_t seed) {
   g_choice.random.Seed(seed, 1);
   g_choice.everything = one_in == 1;
   g_choice.gap_scale = heap_client::GapScale(1.0 / one_in);
-  g_choice.samples_left = heap_client::DrawGap(g_choice.random, g_choice.gap_scale);
+  const int64_t gap = heap_client::DrawGap(g_choice.random, g_choice.gap_scale);
+  ALLOMON_DCHECK_LT("inv.law.gap", 0, gap);
+  g_choice.samples_left = gap;
   guard_is_on.store(true, std::memory_order_release);
 }
 
@@ -127,6 +130,7 @@ bool DrawGuarded() {
   const DefaultFloat our_float;
   const SpinLockHolder hold(guarded_pool.lock());
   const int64_t gap = heap_client::DrawGap(g_choice.random, g_choice.gap_scale);
+  ALLOMON_DCHECK_LT("inv.law.gap", 0, gap);
   g_choice.samples_left.store(gap, std::memory_order_relaxed);
   return true;
 }

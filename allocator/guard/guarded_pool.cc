@@ -30,6 +30,7 @@ uintptr_t FirstOther(uintptr_t begin, uintptr_t end, unsigned char filler) {
   // If the first byte is the filler, and each byte equals its neighbour, all are the filler.
   if (*first == filler && memcmp(first, first + 1, end - begin - 1) == 0) return 0;
   while (*first == filler) ++first;
+  ALLOMON_DCHECK_LT("inv.guard.place", reinterpret_cast<uintptr_t>(first), end);
   return reinterpret_cast<uintptr_t>(first);
 }
 
@@ -75,7 +76,11 @@ uint64_t GuardedPool::Bits() {
 }
 
 // The bias of the remainder is below 2^-51.
-uint64_t GuardedPool::BitsLocked(uint64_t below) { return random_.Next() % below; }
+uint64_t GuardedPool::BitsLocked(uint64_t below) {
+  ALLOMON_DCHECK("inv.lock.held", lock_.IsHeldForCheck());
+  ALLOMON_DCHECK_NE("inv.guard.owner", below, 0u);
+  return random_.Next() % below;
+}
 
 // Draws one of the older half of the free slots: a freed slot waits until half of the other slots
 // have been taken.  (The oldest slot takes the place of the drawn one, and so stays in the half.)
@@ -84,6 +89,7 @@ GuardedSlot* GuardedPool::PopFree() {
   if (slot_count_ - free_count_ >= slot_count_ / kSlotsPerLive) return nullptr;
   const size_t drawn = (first_free_ + BitsLocked(free_count_ / 2)) % slot_count_;
   std::swap(free_[drawn], free_[first_free_]);
+  ALLOMON_DCHECK_LT("inv.guard.owner", free_[first_free_], slot_count_);
   GuardedSlot* slot = &slots_[free_[first_free_]];
   first_free_ = (first_free_ + 1) % slot_count_;
   --free_count_;
@@ -143,6 +149,7 @@ void GuardedPool::Place(GuardedSlot* slot, size_t size_bytes, size_t alignment_b
 }
 
 uintptr_t GuardedPool::FindOverwrite(const GuardedSlot& slot) const {
+  ALLOMON_DCHECK("inv.guard.page", slot.Load() != State::kUnused && slot.Load() != State::kFreed);
   const uintptr_t page = PageOf(slot);
   const uintptr_t behind =
       FirstOther(slot.block + slot.size_bytes, page + page_bytes_, slot.filler);
@@ -175,6 +182,7 @@ bool GuardedPool::IsNearer(const GuardedSlot& a, const GuardedSlot& b, uintptr_t
 }
 
 GuardedSlot* GuardedPool::SlotAt(uintptr_t address) const {
+  ALLOMON_DCHECK("inv.guard.place", Contains(reinterpret_cast<const void*>(address)));
   const size_t page = (address - base_.load(std::memory_order_acquire)) / page_bytes_;
   GuardedSlot* slot = nullptr;
   if (page % 2 == 1) {

@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "allocator/host/host_stderr.h"
+#include "tracker/base/check.h"
 #include "tracker/base/sys/raw_calls.h"
 
 namespace allomon::internal {
@@ -12,6 +13,7 @@ namespace allomon::internal {
 ReportText& ReportText::operator<<(std::string_view text) {
   if (text.size() > sizeof(text_) - length_) Flush();
   const size_t taken = text.size() < sizeof(text_) ? text.size() : sizeof(text_);
+  ALLOMON_DCHECK_LE("inv.host.text", length_ + taken, sizeof(text_));
   memcpy(text_ + length_, text.data(), taken);
   length_ += taken;
   return *this;
@@ -66,7 +68,9 @@ ReportTurn::ReportTurn() {
 }
 
 ReportTurn::~ReportTurn() {
-  if (mine_) thread_.store(0, std::memory_order_release);
+  if (!mine_) return;
+  ALLOMON_DCHECK_EQ("inv.guard.turn", thread_.load(std::memory_order_relaxed), sys::Gettid());
+  thread_.store(0, std::memory_order_release);
 }
 
 }  // namespace allomon::internal

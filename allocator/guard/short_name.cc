@@ -2,6 +2,7 @@
 #include <initializer_list>
 
 #include "allocator/guard/code_place.h"
+#include "tracker/base/check.h"
 
 namespace allomon::internal {
 namespace {
@@ -49,6 +50,7 @@ class Reader {
     const size_t taken = text.size() < room_ - length_ ? text.size() : room_ - length_;
     memcpy(out_ + length_, text.data(), taken);
     length_ += taken;
+    ALLOMON_DCHECK_LE("inv.host.text", length_, room_);
   }
   void Append(std::string_view component) {
     if (length_ > 0) AppendBytes("::");

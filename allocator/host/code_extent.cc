@@ -3,6 +3,8 @@
 #include <dlfcn.h>
 #include <link.h>
 
+#include "tracker/base/check.h"
+
 namespace allomon::internal {
 
 bool FindCodeExtent(uintptr_t address, CodeExtent* extent) {
@@ -10,6 +12,7 @@ bool FindCodeExtent(uintptr_t address, CodeExtent* extent) {
   if (_dl_find_object(reinterpret_cast<void*>(address), &found) != 0) return false;
   extent->begin = reinterpret_cast<uintptr_t>(found.dlfo_map_start);
   extent->end = reinterpret_cast<uintptr_t>(found.dlfo_map_end);
+  ALLOMON_DCHECK("inv.host.extent", extent->Contains(address));
   const char* const name = found.dlfo_link_map == nullptr ? "" : found.dlfo_link_map->l_name;
   extent->is_program = name[0] == '\0';
   return true;

@@ -6,6 +6,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "tracker/base/check.h"
+
 namespace allomon::internal {
 namespace {
 
@@ -34,7 +36,10 @@ uint64_t KernelRandomBits() {
 
 // If there are no random numbers the bases are fixed, which is still correct.
 uintptr_t RandomRangeBase() {
-  return kRangeBegin + KernelRandomBits() % (kRangeSpreadBytes / kBaseStepBytes) * kBaseStepBytes;
+  const uintptr_t base =
+      kRangeBegin + KernelRandomBits() % (kRangeSpreadBytes / kBaseStepBytes) * kBaseStepBytes;
+  ALLOMON_DCHECK("inv.range.high", IsHigh(base, kTebibyte) && base + kTebibyte <= kBesideRange);
+  return base;
 }
 uintptr_t RandomBaseBesideRange() {
   return kBesideRange + KernelRandomBits() % kTebibyte / kPageBytes * kPageBytes;
@@ -53,6 +58,7 @@ uintptr_t ReserveHigh(uintptr_t wanted_base, size_t size_bytes) {
 }
 
 void ReleaseHigh(uintptr_t base, size_t size_bytes) {
+  ALLOMON_DCHECK("inv.range.high", IsHigh(base, size_bytes));
   munmap(reinterpret_cast<void*>(base), size_bytes);
 }
 

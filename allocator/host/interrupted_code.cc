@@ -7,6 +7,7 @@
 #include <initializer_list>
 
 #include "allocator/host/code_extent.h"
+#include "tracker/base/check.h"
 #include "tracker/heap_client.h"
 
 namespace allomon::internal {
@@ -43,6 +44,7 @@ bool MayAllocateHere(const FrameState& caller) {
   // begins at the call.
   const FrameState call = {caller.pc - 1, caller.sp, caller.bp};
   const size_t count = heap_client::CaptureFrames(call, frames, kMostFrames);
+  ALLOMON_DCHECK_LE("inv.host.frames", count, kMostFrames);
   if (count > 0) frames[0] = caller.pc;
   const CodeExtent ours = OwnCodeExtent();
   bool in_handler = false;

@@ -1,6 +1,7 @@
 #include "allocator/host/malloc_owner.h"
 
 #include "allocator/host/next_function.h"
+#include "tracker/base/check.h"
 
 namespace allomon::internal {
 
@@ -42,6 +43,8 @@ const char* OwnerOfMalloc() {
 
 MallocOwner DecideMallocOwnerSlow() {
   const MallocOwner owner = FindOwner();
+  ALLOMON_DCHECK("inv.owner.once",
+                 malloc_owner == MallocOwner::kUndecided || malloc_owner == owner);
   if (owner != MallocOwner::kHost) free_suspects_from = kHighestSuspectsFrom;
   if (owner == MallocOwner::kOurs) {
     delete_suspects_from = kHighestSuspectsFrom;

@@ -4,6 +4,8 @@
 
 #include <atomic>
 
+#include "tracker/base/check.h"
+
 // A static executable may lack dlsym(); its malloc is its own.
 extern "C" void* dlsym(void* handle, const char* name) noexcept __attribute__((weak));
 
@@ -35,7 +37,10 @@ std::atomic<void*> g_found[kFunctions];
 
 }  // namespace
 
-const char* NameOf(Function function) { return kNames[static_cast<int>(function)]; }
+const char* NameOf(Function function) {
+  ALLOMON_DCHECK_LT("inv.next.known", static_cast<int>(function), kFunctions);
+  return kNames[static_cast<int>(function)];
+}
 
 void* FindNext(Function function) {
   std::atomic<void*>& known = g_found[static_cast<int>(function)];
@@ -49,7 +54,9 @@ void* FindNext(Function function) {
 
 void* PassOn(Function function, uintptr_t first, uintptr_t second, uintptr_t third) {
   using Callee = void*(uintptr_t, uintptr_t, uintptr_t);
-  return NextFunction<Callee>(function)(first, second, third);
+  Callee* const callee = NextFunction<Callee>(function);
+  ALLOMON_DCHECK_NE("inv.next.known", callee, nullptr);
+  return callee(first, second, third);
 }
 
 }  // namespace allomon::internal

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <cstring>
 
+#include "tracker/base/check.h"
 #include "tracker/base/errno_keeper.h"
 
 namespace allomon::internal {
@@ -41,6 +42,8 @@ bool MovePages(void* to, void* from, size_t size_bytes) {
 
 void MoveContents(void* to, void* from, size_t size_bytes) {
   const ErrnoKeeper keeper;
+  ALLOMON_DCHECK("inv.move.apart", static_cast<char*>(to) + size_bytes <= from ||
+                                       static_cast<char*>(from) + size_bytes <= to);
   size_t moved_bytes = 0;
   if (size_bytes > kMovedBytes && StartsPage(to) && StartsPage(from)) {
     const size_t whole_bytes = size_bytes / kPageBytes * kPageBytes;

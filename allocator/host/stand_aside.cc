@@ -7,6 +7,7 @@
 #include "allocator/host/host_stderr.h"
 #include "allocator/host/malloc_owner.h"
 #include "allomon_backend.h"
+#include "tracker/base/check.h"
 
 namespace allomon {
 namespace {
@@ -28,6 +29,7 @@ bool NothingIsAskedFor() {
 bool IsAllomon(const char* object) { return internal::DefinerInFront("allomon_ready") == object; }
 
 void Say(const char* object) {
+  ALLOMON_DCHECK_NE("inv.owner.named", object, nullptr);
   const bool is_program = *object == '\0';
   const bool is_allomon = IsAllomon(object);
   char line[4500];  // PATH_MAX and the words
@@ -41,6 +43,7 @@ void Say(const char* object) {
       is_program   ? ""
       : is_allomon ? " (name one in LD_PRELOAD)"
                    : " (name liballomon.so first in LD_PRELOAD)");
+  ALLOMON_DCHECK_LT("inv.host.text", static_cast<size_t>(length), sizeof(line));
   internal::WriteToStderr(line, static_cast<size_t>(length));
 }
 
@@ -82,6 +85,7 @@ void SayWhatIsReplaced(const char* wanted) {
                       "--keep-malloc (liballomon-host.so) keeps it\n",
                       own, object);
   }
+  ALLOMON_DCHECK_LT("inv.host.text", static_cast<size_t>(length), sizeof(line));
   internal::WriteToStderr(line, static_cast<size_t>(length));
 }
 

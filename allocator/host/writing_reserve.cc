@@ -8,6 +8,7 @@
 
 #include "allocator/host/high_reservation.h"
 #include "allocator/host/throw_bad_alloc.h"
+#include "tracker/base/check.h"
 #include "tracker/base/tls.h"
 
 namespace allomon::internal {
@@ -43,8 +44,12 @@ void* TakeFromReserve(size_t size_bytes, size_t alignment_bytes) {
   const uintptr_t begin = writing_reserve_begin.load(std::memory_order_relaxed);
   const size_t reserve_bytes = writing_reserve_end.load(std::memory_order_relaxed) - begin;
   const size_t start = (g_used_bytes + alignment - 1) & ~(alignment - 1);
-  if (start > reserve_bytes || size_bytes > reserve_bytes - start) return nullptr;
-  g_used_bytes = start + std::max(size_bytes, size_t{1});
+  // A block of no bytes has an address of its own inside the reserve, too.
+  const size_t taken_bytes = std::max(size_bytes, size_t{1});
+  if (start > reserve_bytes || taken_bytes > reserve_bytes - start) return nullptr;
+  g_used_bytes = start + taken_bytes;
+  ALLOMON_DCHECK("inv.reserve.inside",
+                 IsInReserve(reinterpret_cast<const void*>(begin + g_used_bytes - 1)));
   g_blocks.fetch_add(1, std::memory_order_relaxed);
   return reinterpret_cast<void*>(begin + start);
 }
@@ -78,6 +83,7 @@ void MapWritingReserve() {
 }
 
 bool RunWriter(void (*work)(void*), void* argument) {
+  ALLOMON_DCHECK("inv.reserve.writer", !IsWriter());
   // The scope also ends when the thread ends itself in `work`: its last destructors are no writers.
   const struct Scope {
     ~Scope() {
@@ -106,6 +112,9 @@ void* AllocateForWriter(size_t size_bytes, size_t alignment_bytes) {
 }
 
 // Release pairs with the acquire in Reset().
-void ReleaseToReserve() { g_blocks.fetch_sub(1, std::memory_order_release); }
+void ReleaseToReserve() {
+  [[maybe_unused]] const size_t blocks = g_blocks.fetch_sub(1, std::memory_order_release);
+  ALLOMON_DCHECK_NE("inv.reserve.blocks", blocks, 0u);
+}
 
 }  // namespace allomon::internal

@@ -3,6 +3,7 @@
 
 #include "allocator/host/malloc_owner.h"
 #include "allocator/host/unload.h"
+#include "tracker/base/check.h"
 #include "tracker/heap_client.h"
 
 // A static executable may lack dlsym(); such a program has no library to close.
@@ -16,6 +17,7 @@ using Dlclose = int (*)(void*);
 Dlclose Next() {
   static const Dlclose next =
       dlsym == nullptr ? nullptr : reinterpret_cast<Dlclose>(dlsym(RTLD_NEXT, "dlclose"));
+  ALLOMON_DCHECK_NE("inv.next.other", next, &dlclose);
   return next;
 }
 

@@ -18,6 +18,7 @@
 #include "allocator/host/host_stderr.h"
 #include "allocator/host/loaded_python.h"
 #include "allocator/host/malloc_owner.h"
+#include "tracker/base/check.h"
 
 // A static executable may lack dlsym(); such a program can load nothing.
 extern "C" void* dlsym(void* handle, const char* name) noexcept __attribute__((weak));
@@ -37,6 +38,7 @@ void SayOnceWhereAsked(const char* file) {
                               "allomon: dlopen: RTLD_DEEPBIND is left out, here and from now on: "
                               "it would give our blocks to the C library's free (%.4096s)\n",
                               file == nullptr ? "the program" : file);
+  ALLOMON_DCHECK_LT("inv.host.text", static_cast<size_t>(length), sizeof(line));
   allomon::internal::RememberStderr();
   allomon::internal::WriteToStderr(line, static_cast<size_t>(length));
 }
@@ -52,6 +54,8 @@ void* Next(std::atomic<void*>& known, const char* name) {
   void* next = known.load(std::memory_order_relaxed);
   if (next != nullptr || dlsym == nullptr) return next;
   next = dlsym(RTLD_NEXT, name);
+  ALLOMON_DCHECK("inv.next.other", next != reinterpret_cast<void*>(&dlopen) &&
+                                       next != reinterpret_cast<void*>(&dlmopen));
   known.store(next, std::memory_order_relaxed);
   return next;
 }

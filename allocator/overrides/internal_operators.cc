@@ -10,6 +10,7 @@
 #include "allocator/host/throw_bad_alloc.h"
 #include "allocator/host/writing_reserve.h"
 #include "allomon_backend.h"
+#include "tracker/base/check.h"
 
 namespace {
 
@@ -19,6 +20,8 @@ namespace backend = allomon::backend;
 void* OrThrow(void* block, size_t size_bytes, size_t alignment_bytes) {
   if (block == nullptr) block = allomon::internal::AllocateForWriter(size_bytes, alignment_bytes);
   if (block == nullptr) allomon::internal::ThrowBadAllocSlow();
+  ALLOMON_DCHECK_EQ("inv.aligned.block", reinterpret_cast<uintptr_t>(block) & (alignment_bytes - 1),
+                    0);
   return block;
 }
 

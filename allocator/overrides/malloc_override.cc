@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "allocator/alloc_path.h"
+#include "tracker/base/check.h"
 
 #define ALLOMON_EXPORT ALLOMON_MALLOC_SECTION __attribute__((visibility("default"), used))
 
@@ -35,6 +36,7 @@ void* FailWith(int error) {
 // Inline, so that call stacks begin with the caller of valloc.
 __attribute__((always_inline)) inline void* PageAligned(size_t size_bytes) {
   const size_t page_bytes = static_cast<size_t>(sysconf(_SC_PAGESIZE));
+  ALLOMON_DCHECK("inv.aligned.power", IsPowerOfTwo(page_bytes));
   return OrNoMemory(AllocateAlignedFast(page_bytes, size_bytes));
 }
 

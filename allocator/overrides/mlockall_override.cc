@@ -16,6 +16,7 @@
 #include <string_view>
 
 #include "allocator/host/malloc_owner.h"
+#include "tracker/base/check.h"
 #include "tracker/base/errno_keeper.h"
 #include "tracker/base/lazy_pages.h"
 #include "tracker/base/sys/raw_calls.h"
@@ -35,6 +36,7 @@ using Mlockall = int (*)(int);
 
 Mlockall Next() {
   static const auto next = reinterpret_cast<Mlockall>(FindNext("mlockall"));
+  ALLOMON_DCHECK_NE("inv.next.other", next, &mlockall);
   return next;
 }
 
@@ -67,6 +69,8 @@ AddressPart FirstOnFault(uintptr_t begin, uintptr_t end) {
 void MakeResident(uintptr_t begin, uintptr_t end) {
   while (begin < end) {
     const AddressPart lazy = FirstOnFault(begin, end);
+    ALLOMON_DCHECK("inv.mlock.part", begin <= lazy.begin && lazy.begin <= end);
+    ALLOMON_DCHECK_LT("inv.mlock.part", begin, lazy.end);
     if (begin < lazy.begin) sys::SystemCall(SYS_mlock, begin, lazy.begin - begin);
     begin = lazy.end;
   }
@@ -112,6 +116,7 @@ bool MakeOthersResident() {
       done = end + 1;
     }
     if (done == 0 && length == sizeof(text)) break;  // no line is that long
+    ALLOMON_DCHECK_LE("inv.mlock.part", done, length);
     memmove(text, text + done, length - done);
     length -= done;
   }

@@ -17,6 +17,7 @@
 #endif
 
 #include "allocator/host/code_extent.h"
+#include "tracker/base/check.h"
 #include "tracker/heap_client.h"
 #include "tracker/mapped_memory.h"
 
@@ -95,7 +96,9 @@ void* Remap(void* old_start, size_t old_bytes, size_t new_bytes, int flags, void
 }  // namespace
 
 void CountMappings() {
+  ALLOMON_DCHECK("inv.mappings.once", !g_counts.load(std::memory_order_relaxed));
   g_ours = OwnCodeExtent();
+  ALLOMON_DCHECK("inv.host.extent", g_ours.Contains(reinterpret_cast<uintptr_t>(&CountMappings)));
   MappedMemory::Begin();
   g_counts.store(true, std::memory_order_release);
 }

@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "allomon_backend.h"
+#include "tracker/base/check.h"
 
 namespace allomon::backend {
 namespace {
@@ -24,6 +25,8 @@ void* ArenaBlock(size_t size_bytes) {
   const size_t begin = g_arena_used.fetch_add(whole, std::memory_order_relaxed);
   if (begin > kArenaBytes - whole) return nullptr;
   char* const block = arena + begin + kAlignmentBytes;
+  ALLOMON_DCHECK_EQ("inv.arena.inside", reinterpret_cast<uintptr_t>(block) % kAlignmentBytes, 0);
+  ALLOMON_DCHECK_LE("inv.arena.inside", block + size_bytes, arena + kArenaBytes);
   memcpy(block - sizeof(size_t), &size_bytes, sizeof(size_t));
   return block;
 }
@@ -31,6 +34,7 @@ void* ArenaBlock(size_t size_bytes) {
 size_t ArenaBytesOf(const void* block) {
   size_t size_bytes = 0;
   memcpy(&size_bytes, static_cast<const char*>(block) - sizeof(size_t), sizeof(size_t));
+  ALLOMON_DCHECK_LE("inv.arena.inside", size_bytes, kArenaBytes - kAlignmentBytes);
   return size_bytes;
 }
 

@@ -8,6 +8,8 @@
 
 #include <cstdint>
 
+#include "tracker/base/check.h"
+
 namespace allomon::backend {
 namespace {
 
@@ -34,6 +36,8 @@ bool MapOver(char* page) {
 // Only pages without access may be mapped over: mimalloc's range also contains pages that are not
 // fresh, and these hold blocks.
 bool MapWithoutAccess(char* first, size_t size_bytes) {
+  ALLOMON_DCHECK_EQ("inv.pages.whole", reinterpret_cast<uintptr_t>(first) % kPageBytes, 0);
+  ALLOMON_DCHECK_EQ("inv.pages.whole", size_bytes % kPageBytes, 0);
   for (char* page = first; page < first + size_bytes; page += kPageBytes) {
     const Access access = AccessOf(page);
     if (access == Access::kUnknown || (access == Access::kNone && !MapOver(page))) return false;

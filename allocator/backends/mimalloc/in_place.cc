@@ -12,6 +12,7 @@
 #include <cstddef>
 
 #include "allomon_backend.h"
+#include "tracker/base/check.h"
 #include "tracker/formats/process_map.h"
 
 namespace allomon::backend {
@@ -180,6 +181,7 @@ bool ListenInPlace(const InPlaceListener* listener) {
 
 bool EnterInPlace(const void* block) {
   if (!CanBeFlagged(block)) return false;
+  ALLOMON_DCHECK_EQ("inv.in_place.cell", Find(block), nullptr);
   Cell* const cell = Enter(block);
   if (cell == nullptr) {
     g_without_room.fetch_add(1, std::memory_order_relaxed);
@@ -192,6 +194,8 @@ bool EnterInPlace(const void* block) {
 
 void FollowInPlace(const void* block, uint32_t handle) {
   Cell* const cell = Find(block);
+  ALLOMON_DCHECK_NE("inv.in_place.cell", cell, nullptr);
+  ALLOMON_DCHECK_EQ("inv.in_place.once", cell->handle.load(std::memory_order_relaxed), 0u);
   if (handle != 0) return cell->handle.store(handle, std::memory_order_relaxed);
   cell->block.store(kEmpty, std::memory_order_relaxed);
 }

@@ -1,6 +1,7 @@
 // The backend's larger blocks, for which an extra call does not matter: mapped ones, and zeroed
 // ones above the small sizes.
 #include "allomon_backend.h"
+#include "tracker/base/check.h"
 
 namespace allomon::backend {
 namespace {
@@ -32,6 +33,7 @@ MapResult MapBlockOrCollect(size_t alignment_bytes, size_t size_bytes, void** bl
 }  // namespace
 
 void* AllocateMapped(size_t alignment_bytes, size_t size_bytes) {
+  ALLOMON_DCHECK_LT("inv.mapped.pages", kLargestUnmappedBytes, size_bytes);
   void* block = nullptr;
   switch (MapBlockOrCollect(alignment_bytes, size_bytes, &block)) {
     case MapResult::kMapped:

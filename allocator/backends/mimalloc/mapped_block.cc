@@ -4,6 +4,7 @@
 #include <sys/mman.h>
 
 #include "mapped_table.h"
+#include "tracker/base/check.h"
 
 namespace allomon::backend {
 namespace {
@@ -31,6 +32,7 @@ uintptr_t Map(size_t size_bytes) {
 // Unmaps the memory before the first multiple of the alignment and after the block.
 uintptr_t Trim(uintptr_t pages, size_t mapped_bytes, size_t alignment_bytes, size_t size_bytes) {
   const uintptr_t start = (pages + alignment_bytes - 1) & ~(alignment_bytes - 1);
+  ALLOMON_DCHECK_LE("inv.mapped.pages", start + size_bytes, pages + mapped_bytes);
   const size_t before_bytes = start - pages;
   const size_t behind_bytes = mapped_bytes - before_bytes - size_bytes;
   if (before_bytes > 0) munmap(reinterpret_cast<void*>(pages), before_bytes);
@@ -96,11 +98,13 @@ void* RemapBlock(void* block, size_t size_bytes) {
   if (bytes == 0) return nullptr;
   const int kept_errno = errno;
   const size_t old_bytes = LeaveMapping(AddressOf(block));
+  ALLOMON_DCHECK_NE("inv.mapped.cell", old_bytes, 0u);
   void* moved = mremap(block, old_bytes, bytes, MREMAP_MAYMOVE);
   if (moved != MAP_FAILED && Enter(AddressOf(moved), bytes)) return moved;
   // The kernel moved the block below 64 TiB because there was no room above: moves it back.
   if (moved != MAP_FAILED) mremap(moved, bytes, old_bytes, MREMAP_MAYMOVE | MREMAP_FIXED, block);
-  EnterMapping(AddressOf(block), old_bytes);
+  [[maybe_unused]] const bool is_back = EnterMapping(AddressOf(block), old_bytes);
+  ALLOMON_DCHECK("inv.mapped.cell", is_back);
   errno = kept_errno;
   return nullptr;
 }

@@ -71,8 +71,11 @@ bool EnterMapping(uintptr_t start, size_t size_bytes) {
   if (leaf == nullptr) return false;
   Cell& cell = leaf[CellIndexOf(start)];
   ALLOMON_DCHECK_EQ("inv.mapped.cell", cell.load(std::memory_order_relaxed), 0);
+  ALLOMON_DCHECK_EQ("inv.mapped.pages", (start | size_bytes) & ((1u << kPageShift) - 1), 0);
+  ALLOMON_DCHECK_LT("inv.mapped.pages", size_t{1} << kCellShift, size_bytes);
   cell.store(size_bytes >> kPageShift << (kCellShift - kPageShift) | StartInCell(start),
              std::memory_order_relaxed);
+  ALLOMON_DCHECK_EQ("inv.mapped.cell", BytesOfMapping(start), size_bytes);
   g_bytes.fetch_add(size_bytes, std::memory_order_relaxed);
   g_blocks.fetch_add(1, std::memory_order_relaxed);
   return true;
@@ -87,8 +90,10 @@ size_t LeaveMapping(uintptr_t start) {
   Cell* const cell = Find(start);
   if (cell == nullptr) return 0;
   const size_t bytes = BytesIn(cell->exchange(0, std::memory_order_relaxed));
-  g_bytes.fetch_sub(bytes, std::memory_order_relaxed);
-  g_blocks.fetch_sub(1, std::memory_order_relaxed);
+  [[maybe_unused]] const size_t all = g_bytes.fetch_sub(bytes, std::memory_order_relaxed);
+  ALLOMON_DCHECK_LE("inv.mapped.total", bytes, all);
+  [[maybe_unused]] const size_t blocks = g_blocks.fetch_sub(1, std::memory_order_relaxed);
+  ALLOMON_DCHECK_NE("inv.mapped.total", blocks, 0u);
   return bytes;
 }
 

@@ -9,6 +9,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "tracker/base/check.h"
 #include "tracker/base/sys/raw_calls.h"
 
 namespace allomon::backend {
@@ -33,6 +34,7 @@ class File {
       at_ = 0;
       if (filled_ <= 0) return filled_ = at_ = -1;
     }
+    ALLOMON_DCHECK_LT("inv.heap_usage.cursor", at_, filled_);
     return static_cast<unsigned char>(buffer_[at_++]);
   }
 

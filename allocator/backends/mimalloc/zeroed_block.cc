@@ -6,6 +6,8 @@
 #include <cstdint>
 #include <cstring>
 
+#include "tracker/base/check.h"
+
 namespace allomon::backend {
 namespace {
 
@@ -57,6 +59,8 @@ void ZeroBlock(void* block, size_t size_bytes) {
   const size_t pages = (size_bytes - before) / kPageBytes;
   char* const first = begin + before;
   char* const behind = first + pages * kPageBytes;
+  ALLOMON_DCHECK_EQ("inv.pages.whole", reinterpret_cast<uintptr_t>(first) % kPageBytes, 0);
+  ALLOMON_DCHECK_LE("inv.pages.whole", behind, begin + size_bytes);
   memset(begin, 0, before);
   memset(behind, 0, static_cast<size_t>(begin + size_bytes - behind));
   ZeroPages(first, pages);
