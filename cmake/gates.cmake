@@ -3,7 +3,7 @@ if(NOT ALLOMON_DW_FOUND)
   return()
 endif()
 allomon_library(allomon_dwarf ${dwarf_sources})
-target_link_libraries(allomon_dwarf PUBLIC dw elf)
+target_link_libraries(allomon_dwarf PUBLIC "${core}" dw elf)
 
 allomon_sources_of(gtest_sources tracker/gates gtest)
 allomon_sources_of(main_sources tracker/gates benchmark_main)

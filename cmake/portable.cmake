@@ -62,7 +62,7 @@ foreach(command IN ITEMS allomon mlprof prof)
   target_include_directories(portable_${command} PRIVATE "${PROJECT_SOURCE_DIR}")
   target_link_options(portable_${command} PRIVATE -static-libstdc++ -static-libgcc)
   # Files instead of targets: those bring the shared libraries of this machine with them.
-  foreach(library IN ITEMS allomon_tools allomon_core allomon_dwarf)
+  foreach(library IN ITEMS allomon_tools allomon_dwarf allomon_core)
     add_dependencies(portable_${command} ${library})
     target_link_libraries(portable_${command} PRIVATE $<TARGET_FILE:${library}>)
     set_property(TARGET portable_${command} APPEND PROPERTY LINK_DEPENDS $<TARGET_FILE:${library}>)

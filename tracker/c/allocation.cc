@@ -6,6 +6,7 @@
 #include <string>
 #include <string_view>
 
+#include "tracker/base/check.h"
 #include "tracker/base/mutex.h"
 #include "tracker/callstack/managed_functions.h"
 #include "tracker/estimate.h"
@@ -31,6 +32,7 @@ ProcessSymbols* g_symbols ALLOMON_GUARDED_BY(g_mutex) = nullptr;
 
 // Modules may have been loaded since the last call.
 Symbol ResolveLocked(uintptr_t address) ALLOMON_REQUIRES(g_mutex) {
+  ALLOMON_DCHECK("inv.lock.held", g_mutex.IsHeldForCheck());
   if (g_symbols != nullptr) {
     Symbol symbol = g_symbols->Resolve(address);
     if (symbol.module != kUnknown) return symbol;
@@ -44,6 +46,7 @@ Symbol ResolveLocked(uintptr_t address) ALLOMON_REQUIRES(g_mutex) {
 // Writes a text with a final 0, cut to the room, which is not 0.
 void WriteText(std::string_view what, char* text, size_t room_bytes) {
   const size_t bytes = what.size() < room_bytes ? what.size() : room_bytes - 1;
+  ALLOMON_DCHECK_LT("inv.c.text", bytes, room_bytes);
   memcpy(text, what.data(), bytes);
   text[bytes] = '\0';
 }

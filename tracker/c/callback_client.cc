@@ -2,8 +2,10 @@
 
 #include <cstring>
 
+#include "tracker/base/check.h"
 #include "tracker/base/thread_id.h"
 #include "tracker/core/forced_unwind.h"
+#include "tracker/core/thread_state.h"
 
 namespace allomon::c {
 namespace {
@@ -38,6 +40,7 @@ allomon_allocation ToC(const Allocation& allocation, bool is_young) {
   out.rate = allocation.rate;
   out.frames = allocation.callstack.begin();
   out.n_frames = static_cast<uint32_t>(allocation.callstack.size());
+  ALLOMON_DCHECK_EQ("inv.c.frames", out.n_frames, allocation.callstack.size());
   out.callstack_id = allocation.callstack.id();
   out.is_cut = allocation.callstack.cut();
   out.source = static_cast<allomon_source>(allocation.source);
@@ -71,6 +74,7 @@ CallbackClient::~CallbackClient() {
 bool CallbackClient::RunAlloc(Alloc* alloc, const Allocation& allocation, bool is_young,
                               ValueRoom* value) {
   if (alloc == nullptr) return false;
+  ALLOMON_DCHECK("inv.callback.nesting", internal::CurrentThread().in_callback);
   memset(value->bytes, 0, sizeof(value->bytes));
   return Guard([&] {
     const allomon_allocation told = ToC(allocation, is_young);

@@ -1,5 +1,7 @@
 #include "tracker/c/counted_stacks.h"
 
+#include "tracker/base/check.h"
+
 namespace allomon::c {
 namespace {
 
@@ -35,12 +37,15 @@ uint64_t CountedBlocks::Enter(uint64_t size_bytes) {
 }
 
 void CountedBlocks::Leave(uint64_t size_bytes) {
-  live_blocks_.fetch_sub(1, kRelaxed);
-  live_bytes_.fetch_sub(size_bytes, kRelaxed);
+  [[maybe_unused]] const uint64_t blocks = live_blocks_.fetch_sub(1, kRelaxed);
+  [[maybe_unused]] const uint64_t bytes = live_bytes_.fetch_sub(size_bytes, kRelaxed);
+  ALLOMON_DCHECK_NE("inv.counting.live", blocks, 0u);
+  ALLOMON_DCHECK_LE("inv.counting.live", size_bytes, bytes);
 }
 
 CountedStack* CountedStacks::PlaceOf(const Callstack& callstack) {
   if (callstack.id() == 0) return &rest_;
+  ALLOMON_DCHECK_LT("inv.counting.place", stacks_, kPlaces);
   uint32_t place = HashOf(callstack.id()) % kPlaces;
   for (; places_[place].callstack.id() != 0; place = (place + 1) % kPlaces) {
     if (places_[place].callstack.id() == callstack.id()) return &places_[place];
@@ -61,6 +66,8 @@ CountedStack* CountedStacks::Enter(const Allocation& allocation) {
 }
 
 void CountedStacks::Leave(CountedStack* stack, uint64_t size_bytes) {
+  ALLOMON_DCHECK("inv.counting.place",
+                 stack == &rest_ || (places_.data() <= stack && stack < places_.data() + kPlaces));
   stack->blocks.Leave(size_bytes);
   all_.Leave(size_bytes);
 }
@@ -80,6 +87,8 @@ void CountedStacks::ForEach(int32_t (*each)(void* user, const allomon_counted_st
   const auto tell = [&](const CountedStack& stack) {
     if (stack.blocks.blocks() == 0) return true;
     const allomon_counted_stack told = ToC(stack);
+    ALLOMON_DCHECK("inv.counting.live",
+                   told.live_blocks <= told.blocks && told.live_bytes <= told.bytes);
     return each(user, &told) == 0;
   };
   for (const CountedStack& stack : places_) {

@@ -4,6 +4,7 @@
 #include <new>
 #include <utility>
 
+#include "tracker/base/check.h"
 #include "tracker/c/counting_client.h"
 #include "tracker/c/structures.h"
 #include "tracker/c/to_status.h"
@@ -58,6 +59,7 @@ allomon_status Start(const allomon_counting_options& options, allomon_counting* 
   const auto result = allomon::internal::StartSession(ConfigOf(options), client);
   const allomon_status status = allomon::c::ToStatus(result.error);
   if (status != ALLOMON_OK) return status;
+  ALLOMON_DCHECK_NE("inv.c.id", result.id, 0u);
   made->session = result.id;
   Counting* const begun = made.release();
   counting->books = begun;

@@ -3,6 +3,7 @@
 #include <cstdio>
 #include <cstring>
 
+#include "tracker/base/check.h"
 #include "tracker/c/structures.h"
 #include "tracker/c/to_status.h"
 #include "tracker/core/control.h"
@@ -59,6 +60,7 @@ allomon_status ErrorOf(const recording::Started& started) {
 allomon_status Start(const allomon_recording_options& options, allomon_recording* id) {
   const recording::Started started = recording::StartRecorder(ToStart(options));
   const allomon_status status = ErrorOf(started);
+  ALLOMON_DCHECK_EQ("inv.c.id", started.session & kRecordingBit, 0u);
   if (status == ALLOMON_OK) *id = started.session | kRecordingBit;
   if (started.error != nullptr) WriteError(options, started.error);
   return status;

@@ -6,6 +6,8 @@
 #include <cstddef>
 #include <cstring>
 
+#include "tracker/base/check.h"
+
 namespace allomon::c {
 
 // No structure of any version is larger: a larger size is an uninitialised field.
@@ -41,6 +43,7 @@ bool CopyOut(const T& own, size_t first_bytes, T* given) {
   if (given == nullptr || given->struct_size < first_bytes) return false;
   const size_t room = given->struct_size < sizeof(T) ? given->struct_size : sizeof(T);
   constexpr size_t kHead = sizeof(own.struct_size);
+  ALLOMON_DCHECK_LE("inv.c.structure", kHead, room);
   memcpy(reinterpret_cast<char*>(given) + kHead, reinterpret_cast<const char*>(&own) + kHead,
          room - kHead);
   return true;

@@ -4,6 +4,7 @@
 #include <new>
 #include <vector>
 
+#include "tracker/base/check.h"
 #include "tracker/c/callback_client.h"
 #include "tracker/c/structures.h"
 #include "tracker/c/to_status.h"
@@ -46,6 +47,7 @@ allomon_status Start(const Session::Config& config, const allomon_callbacks& cal
   std::unique_ptr<allomon::internal::SessionClient> client(callback_client);
   const allomon::internal::StartResult result = allomon::internal::StartSession(config, client);
   if (client != nullptr) callback_client->LeaveUser();
+  ALLOMON_DCHECK_EQ("inv.c.id", result.id == 0, client != nullptr);
   *tracker = result.id;
   return ToStatus(result.error);
 }

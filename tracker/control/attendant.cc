@@ -7,6 +7,7 @@
 #include <memory>
 #include <new>
 
+#include "tracker/base/check.h"
 #include "tracker/control/control_file.h"
 #include "tracker/control/orders.h"
 #include "tracker/control/probe_sampler.h"
@@ -124,6 +125,7 @@ void Attendant::Answer(const Request& shared) {
 }
 
 void Attendant::Publish(const Reply& reply) {
+  ALLOMON_DCHECK_NE("inv.control.page", file_.page(), nullptr);
   Reply& shared = file_.page()->reply;
   const uint64_t sequence = shared.sequence | 1;
   __atomic_store_n(&shared.sequence, sequence, __ATOMIC_RELAXED);

@@ -7,6 +7,7 @@
 #include <cerrno>
 #include <cstring>
 
+#include "tracker/base/check.h"
 #include "tracker/base/clock.h"
 #include "tracker/base/errno_keeper.h"
 #include "tracker/base/sys/raw_calls.h"
@@ -23,8 +24,11 @@ namespace sys = internal::sys;
 constexpr uint64_t kFileBytes = 8192;
 
 void SetPath(const char* folder, uint32_t pid, uint64_t pid_namespace, recording::FilePath* path) {
+  const ControlStem stem = ControlStemOf(pid, pid_namespace);
+  ALLOMON_DCHECK_LT("inv.control.text", strlen(folder) + strlen(stem.text) + strlen(kNameSuffix),
+                    sizeof(path->text));
   strcpy(path->text, folder);
-  strcat(path->text, ControlStemOf(pid, pid_namespace).text);
+  strcat(path->text, stem.text);
   strcat(path->text, kNameSuffix);
 }
 
@@ -90,6 +94,7 @@ const char* ControlFile::Map(int fd) {
   if (!Allocate(fd)) return "there is no room for a control page";
   void* const pages = mmap(nullptr, kFileBytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
   if (pages == MAP_FAILED) return "there are no addresses for a control page";
+  ALLOMON_DCHECK_EQ("inv.control.page", page_, nullptr);
   page_ = static_cast<Page*>(pages);
   const recording::RecorderHold hold;
   recording::WatchBusErrors(static_cast<const char*>(pages), kFileBytes);

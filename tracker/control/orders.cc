@@ -3,6 +3,7 @@
 #include <cstring>
 #include <memory>
 
+#include "tracker/base/check.h"
 #include "tracker/core/control.h"
 #include "tracker/formats/control_names.h"
 #include "tracker/recording/start.h"
@@ -55,6 +56,8 @@ void Orders::WriteDefaultPath(const char* folder) {
   strcat(default_path_, kNamePrefix);
   strcat(default_path_, "%p");
   WriteNamespace(default_path_ + strlen(default_path_), pid_namespace_);
+  ALLOMON_DCHECK_LT("inv.control.text", strlen(default_path_) + strlen(kRecordingSuffix),
+                    sizeof(default_path_));
   strcat(default_path_, kRecordingSuffix);
 }
 
@@ -74,6 +77,7 @@ const char* Orders::Start(const Request& request) {
 }
 
 const char* Orders::StartAt(const char* path, const Request& request) {
+  ALLOMON_DCHECK_EQ("inv.control.session", session_, 0u);
   recording::StartOptions options;
   options.path = path;
   options.rate = request.rate < 0 ? default_rate_ : request.rate;
@@ -82,6 +86,7 @@ const char* Orders::StartAt(const char* path, const Request& request) {
   options.watcher = watcher_;
   const recording::Started started = recording::StartRecorder(options);
   if (const char* const error = TextOf(started)) return error;
+  ALLOMON_DCHECK_NE("inv.control.session", started.session, 0u);
   rate_ = options.rate;
   session_ = started.session;
   return nullptr;
@@ -111,6 +116,7 @@ const char* Orders::Obey(const Request& request) {
 }
 
 void Orders::CarryOut(const Request& request, Reply* reply) {
+  ALLOMON_DCHECK_EQ("inv.control.text", request.path[sizeof(request.path) - 1], '\0');
   const char* const error = Obey(request);
   reply->number = request.number;
   reply->answer = error == nullptr ? Answer::kDone : Answer::kRefused;

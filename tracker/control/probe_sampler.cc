@@ -4,6 +4,7 @@
 #include <memory>
 #include <new>
 
+#include "tracker/base/check.h"
 #include "tracker/base/default_float.h"
 #include "tracker/base/words.h"
 #include "tracker/core/control.h"
@@ -20,6 +21,7 @@ using internal::SessionKind;
 using internal::ValueRoom;
 
 double RateOf(uint64_t gap_bytes) {
+  ALLOMON_DCHECK_NE("inv.control.gap", gap_bytes, 0u);
   return static_cast<double>(internal::kBytesPerWord) / gap_bytes;
 }
 
@@ -27,6 +29,7 @@ double RateOf(uint64_t gap_bytes) {
 uint64_t WeightedBytes(const Allocation& allocation) {
   const internal::DefaultFloat our_float;
   const double p = ReportProbability(TrialWords(allocation), allocation.rate);
+  ALLOMON_DCHECK("inv.formats.weight", 0 < p && p <= 1);
   return static_cast<uint64_t>(static_cast<double>(allocation.size_bytes) / p + 0.5);
 }
 
@@ -64,6 +67,7 @@ class ProbeClient final : public internal::SessionClient {
   }
   void DeallocMajor(ValueRoom* room) override {
     const NamedBlock block = Kept<NamedBlock>(*room);
+    ALLOMON_DCHECK_NE("inv.control.block", block.address, 0u);
     if (block.times_forked == internal::TimesForked()) probes::FireFree(block.address);
   }
   bool AllocMinor(const Allocation& allocation, ValueRoom* room) override {
@@ -117,6 +121,7 @@ class ProbeSampler {
 
  private:
   void Start() {
+    ALLOMON_DCHECK_EQ("inv.control.session", session_.load(std::memory_order_relaxed), 0u);
     internal::Session::Config config;
     config.kind = SessionKind::kProbes;
     config.rate = RateOf(gap_bytes_);

@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "tracker/base/check.h"
 #include "tracker/callstack/interpreters.h"
 #include "tracker/callstack/readable_memory.h"
 #include "tracker/cpython/code_names.h"
@@ -198,7 +199,9 @@ std::atomic<Dealloc> g_dealloc{nullptr};
 
 void ForgetAndDealloc(void* code) {
   internal::ForgetCode(AddressOf(code));
-  g_dealloc.load(std::memory_order_acquire)(code);
+  const Dealloc theirs = g_dealloc.load(std::memory_order_acquire);
+  ALLOMON_DCHECK("inv.cpython.dealloc", theirs != nullptr && theirs != ForgetAndDealloc);
+  theirs(code);
 }
 
 // Called at the first sample with Python frames, so that an unsampled program is not changed.
@@ -243,6 +246,7 @@ const char* Attach(const Exports& exports, bool is_loaded_late) {
   if (why_not != nullptr) return why_not;
   const CurrentThread current_thread = FindCurrentThread(exports, version, is_loaded_late);
   if (current_thread == nullptr) return "the C library keeps thread-local storage in another way";
+  ALLOMON_DCHECK_EQ("inv.cpython.once", g_python.current_thread, nullptr);
   g_exports = exports;
   g_python.layout = layout;
   g_python.code_type = AddressOf(exports.code_type);

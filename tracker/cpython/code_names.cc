@@ -2,6 +2,7 @@
 
 #include <cstdint>
 
+#include "tracker/base/check.h"
 #include "tracker/callstack/readable_memory.h"
 #include "tracker/cpython/frames.h"
 
@@ -30,7 +31,10 @@ class Room {
       : at_(description.room), end_(description.room + description.room_bytes) {}
   char* at() const { return at_; }
   bool Has(size_t bytes) const { return static_cast<size_t>(end_ - at_) >= bytes; }
-  void Put(uint32_t byte) { *at_++ = static_cast<char>(byte); }
+  void Put(uint32_t byte) {
+    ALLOMON_DCHECK_LT("inv.cpython.text", at_, end_);
+    *at_++ = static_cast<char>(byte);
+  }
 
   // Writes a character in UTF-8; '?' for a lone surrogate, by which Python keeps bytes that are not
   // text.
@@ -113,6 +117,7 @@ class Reader {
       room->PutCharacter(CharacterAt(text, i));
     }
     *copy_bytes = static_cast<size_t>(room->at() - *copy);
+    ALLOMON_DCHECK_LE("inv.cpython.text", *copy_bytes, kMostNameBytes);
     return true;
   }
 

@@ -2,6 +2,7 @@
 
 #include <cstring>
 
+#include "tracker/base/check.h"
 #include "tracker/callstack/readable_memory.h"
 
 namespace allomon::cpython {
@@ -99,6 +100,7 @@ bool PositionOf(const Layout& layout, const FrameWords& words, uint32_t* positio
   const uintptr_t past = words.instruction - (words.code + layout.instructions) + 2;
   if (past % 2 != 0 || past > kMostBytes) return false;
   *position = static_cast<uint32_t>(past / 2);
+  ALLOMON_DCHECK_EQ("inv.cpython.position", *position & kOfGenerator, 0u);
   if (words.owner == kOwnedByGenerator) *position |= kOfGenerator;
   return true;
 }

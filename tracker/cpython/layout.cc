@@ -2,6 +2,8 @@
 
 #include <cstring>
 
+#include "tracker/base/check.h"
+
 namespace allomon::cpython {
 namespace {
 
@@ -113,9 +115,22 @@ const char* Find(const Interpreter& interpreter, Layout* layout) {
 
 }  // namespace
 
+namespace {
+
+// Whether what is read of a frame lies in the bytes that are known to be readable.
+[[maybe_unused]] bool IsInFrame(const Layout& layout) {
+  constexpr uint64_t kWord = sizeof(uintptr_t);
+  return layout.code + kWord <= kFrameBytes && layout.caller + kWord <= kFrameBytes &&
+         layout.instruction + kWord <= kFrameBytes && layout.owner < kFrameBytes &&
+         layout.is_entry < kFrameBytes;
+}
+
+}  // namespace
+
 const char* FindLayout(const Interpreter& interpreter, Layout* layout) {
   const char* const why_not = Find(interpreter, layout);
   if (why_not != nullptr) return why_not;
+  ALLOMON_DCHECK("inv.cpython.layout", IsInFrame(*layout));
   return Fits(interpreter, *layout) ? nullptr : kOther;
 }
 

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "tracker/base/check.h"
+
 namespace allomon {
 namespace {
 
@@ -59,6 +61,7 @@ Range* FindRange(std::vector<Range>& sorted, Dwarf_Addr pc) {
       std::upper_bound(sorted.begin(), sorted.end(), pc,
                        [](Dwarf_Addr value, const Range& range) { return value < range.begin; });
   if (after == sorted.begin() || pc >= (after - 1)->end) return nullptr;
+  ALLOMON_DCHECK_LE("inv.dwarf.order", (after - 1)->begin, pc);
   return &*(after - 1);
 }
 
@@ -114,6 +117,7 @@ void CodeUnits::AddUnit(Dwarf_Die* die) {
 
 CodeUnits::Unit* CodeUnits::Find(Dwarf_Addr pc) {
   const Range* const range = FindRange(ranges_, pc);
+  ALLOMON_DCHECK("inv.dwarf.unit", range == nullptr || range->unit < units_.size());
   return range == nullptr ? nullptr : &units_[range->unit];
 }
 
@@ -161,6 +165,7 @@ void CodeUnits::ReadFunctions(Dwarf_Die* parent, std::vector<Function>* function
 
 std::vector<Dwarf_Die> CodeUnits::ScopesAround(Dwarf_Addr pc) {
   Unit* const unit = Find(pc);
+  ALLOMON_DCHECK("inv.dwarf.unit", unit == nullptr || unit->is_read);
   Function* const function = unit == nullptr ? nullptr : FindRange(unit->functions, pc);
   if (function == nullptr) return {};
   std::vector<Dwarf_Die> scopes = ScopesBelow(&function->die, pc);

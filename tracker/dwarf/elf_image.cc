@@ -7,6 +7,8 @@
 #include <cstring>
 #include <utility>
 
+#include "tracker/base/check.h"
+
 namespace allomon {
 namespace {
 
@@ -73,8 +75,10 @@ void ElfImage::WriteHeader(uint64_t headers) {
 }
 
 void ElfImage::WriteSections(uint64_t headers, uint64_t mapped, uint64_t mapped_bytes) {
+  ALLOMON_DCHECK_LE("inv.dwarf.image", headers + parts_.size() * sizeof(Elf64_Shdr), mapped);
   uint64_t at = sizeof(Elf64_Ehdr);
   uint64_t name_at = 0;
+  [[maybe_unused]] const uint64_t names_bytes = parts_.back().size();
   for (size_t i = 0; i < parts_.size(); ++i) {
     Elf64_Shdr section = {};
     const bool is_mapped = i + 2 == parts_.size();
@@ -83,12 +87,15 @@ void ElfImage::WriteSections(uint64_t headers, uint64_t mapped, uint64_t mapped_
     section.sh_offset = is_mapped ? mapped : at;
     section.sh_size = is_mapped ? mapped_bytes : parts_[i].size();
     section.sh_addralign = 1;
+    ALLOMON_DCHECK_LE("inv.dwarf.image", at + parts_[i].size(), headers);
     std::memcpy(begin_ + at, parts_[i].data(), parts_[i].size());
     std::memcpy(begin_ + headers + i * sizeof(section), &section, sizeof(section));
     name_at += std::strlen(names_[i]) + 1;
     at += Aligned(parts_[i].size());
     parts_[i] = std::string();
   }
+  ALLOMON_DCHECK_EQ("inv.dwarf.image", at, headers);
+  ALLOMON_DCHECK_EQ("inv.dwarf.image", name_at, names_bytes);
 }
 
 }  // namespace allomon

@@ -13,6 +13,7 @@
 #include <optional>
 #include <utility>
 
+#include "tracker/base/check.h"
 #include "tracker/dwarf/elf_image.h"
 
 namespace allomon {
@@ -84,6 +85,7 @@ class Reader {
   }
 
   void Skip(size_t bytes) {
+    ALLOMON_DCHECK("inv.dwarf.bounds", failed_ || at_ <= bytes_.size());
     failed_ |= bytes_.size() - at_ < bytes;
     if (!failed_) at_ += bytes;
   }
@@ -96,9 +98,11 @@ class Reader {
 
 // Writes over a number, in as many bytes as it had.
 void Overwrite(std::string* bytes, size_t begin, size_t end, uint64_t value) {
+  ALLOMON_DCHECK_LE("inv.dwarf.bounds", end, bytes->size());
   for (size_t at = begin; at < end; ++at, value >>= 7) {
     (*bytes)[at] = static_cast<char>((value & 0x7f) | (at + 1 < end ? 0x80 : 0));
   }
+  ALLOMON_DCHECK_EQ("inv.dwarf.number", value, 0u);
 }
 
 // Bytes of a value in the first DIE; none if that is not known without the file's strings.
@@ -341,6 +345,7 @@ bool SplitPackage::FindRow(uint64_t identity, uint32_t* row) const {
 }
 
 Bytes SplitPackage::PartOf(uint32_t row, uint32_t kind, Bytes section) const {
+  ALLOMON_DCHECK("inv.dwarf.bounds", row >= 1 && row <= rows_);
   constexpr uint64_t kWord = sizeof(uint32_t);
   const uint64_t kinds_at = kIndexHeaderBytes + uint64_t{slots_} * (sizeof(uint64_t) + kWord);
   const uint64_t offsets_at = kinds_at + uint64_t{kinds_} * kWord;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <tuple>
 
+#include "tracker/base/check.h"
 #include "tracker/dwarf/code_units.h"
 
 namespace allomon {
@@ -56,6 +57,7 @@ std::string SymbolIndex::At(Dwarf_Addr pc, Dwarf_Addr start) const {
   auto next = behind;
   for (int steps = 0; next != symbols_.begin() && steps < kMostInside; ++steps) {
     const Symbol& symbol = *--next;
+    ALLOMON_DCHECK_LE("inv.dwarf.order", symbol.begin, pc);
     if (pc - symbol.begin < symbol.bytes) return symbol.name;
     if (symbol.bytes == 0 && symbol.begin == start && at_start == nullptr) at_start = &symbol;
   }

@@ -2,6 +2,8 @@
 
 #include <mutex>
 
+#include "tracker/base/check.h"
+
 namespace allomon {
 namespace {
 
@@ -43,6 +45,7 @@ class SharedCounter {
 
   void Release() {
     std::lock_guard<std::mutex> hold(mutex_);
+    ALLOMON_DCHECK_LT("inv.gates.users", 0, users_);
     if (--users_ == 0) (void)Tracker::stop(id_);
   }
 

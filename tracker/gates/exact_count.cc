@@ -2,6 +2,7 @@
 
 #include <new>
 
+#include "tracker/base/check.h"
 #include "tracker/base/link_malloc.h"
 
 namespace allomon::internal {
@@ -16,6 +17,8 @@ Losses LossesOf(TrackerId id) {
 }
 
 std::string DescribeLosses(const Losses& before, const Losses& after) {
+  ALLOMON_DCHECK_LE("inv.gates.losses", before.dropped_blocks, after.dropped_blocks);
+  ALLOMON_DCHECK_LE("inv.gates.losses", before.callback_exceptions, after.callback_exceptions);
   const uint64_t dropped = after.dropped_blocks - before.dropped_blocks;
   const uint64_t thrown = after.callback_exceptions - before.callback_exceptions;
   if (dropped + thrown == 0) return "";

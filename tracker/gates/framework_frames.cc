@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "tracker/base/check.h"
 #include "tracker/names/base_name.h"
 
 namespace allomon::internal {
@@ -57,6 +58,7 @@ bool IsAllocationFunction(std::string_view name) {
 // Returns the number of innermost frames that are the allocator's.  malloc's entry point is never
 // inlined into its caller, so it is the outermost function of its frame.
 size_t AllocatorFrames(const Callstack& callstack, size_t frames) {
+  ALLOMON_DCHECK_LE("inv.gates.frames", frames, callstack.size());
   size_t found = 0;
   for (size_t i = 0; i < std::min(frames, kMaxAllocatorFrames); ++i) {
     if (IsAllocationFunction(ShortName(FramesOfCall(callstack[i]).back().function))) found = i + 1;

@@ -32,6 +32,19 @@ class LedgersLock {
 
 __thread bool LedgersLock::t_holds = false;
 
+[[maybe_unused]] bool SitesAddUp(const AllocationReport& report) {
+  uint64_t allocations = 0;
+  uint64_t bytes = 0;
+  uint64_t live_bytes = 0;
+  for (const AllocationSite& site : report.sites) {
+    allocations += site.allocations;
+    bytes += site.bytes;
+    live_bytes += site.live_bytes;
+  }
+  return allocations == report.allocations && bytes == report.bytes &&
+         live_bytes == report.live_bytes;
+}
+
 }  // namespace
 
 void Ledger::Open(const Callstack& opener) {
@@ -92,6 +105,8 @@ void Ledger::EnterLocked(const Allocation& allocation, Account& account) {
   ++account.site.live_blocks;
   account.site.bytes += size_bytes;
   account.site.live_bytes += size_bytes;
+  ALLOMON_DCHECK_LE("inv.gates.sum", account.site.live_bytes, total_.live_bytes);
+  ALLOMON_DCHECK_LE("inv.gates.sum", account.site.bytes, total_.bytes);
   if (!IsExcessLocked()) return;
   if (limit_.quantity == AllocationQuantity::kPeakBytes) {
     NoteWhatLivesLocked();
@@ -128,6 +143,7 @@ AllocationReport Ledger::Read() const {
   for (const auto& [id, account] : accounts_) {
     if (!account.frameworks_own) report.sites.push_back(account.site);
   }
+  ALLOMON_DCHECK("inv.gates.sum", SitesAddUp(report));
   return report;
 }
 

@@ -2,6 +2,7 @@
 
 #include <atomic>
 
+#include "tracker/base/check.h"
 #include "tracker/callstack/interpreters.h"
 #include "tracker/lua/describe.h"
 #include "tracker/lua/frames.h"
@@ -61,6 +62,7 @@ const char* AttachLuaBy(const LuaFunctions& functions) {
     return none == kAttached ? nullptr : "another thread attaches it";
   }
   const char* const why_not = Attach(functions);
+  ALLOMON_DCHECK_EQ("inv.lua.once", g_state.load(), kBusy);
   g_state.store(why_not == nullptr ? kAttached : kNone);
   return why_not;
 }

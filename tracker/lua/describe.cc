@@ -3,6 +3,7 @@
 #include <atomic>
 #include <cstring>
 
+#include "tracker/base/check.h"
 #include "tracker/lua/object_reader.h"
 
 namespace allomon::lua {
@@ -84,6 +85,7 @@ KnownName NameOf(const InterpretedFrame& frame, const CallWords& words, ObjectRe
 
 void PutName(const KnownName& name, const Prototype& prototype, const Source& source, Room* room) {
   if (prototype.first_line == 0) return room->Put("main chunk");
+  ALLOMON_DCHECK_LE("inv.lua.text", size_t{name.bytes}, kKnownNameBytes);
   for (size_t i = 0; i < name.bytes; ++i) room->Put(name.text[i]);
   if (name.bytes != 0) return;
   room->Put('<');
@@ -151,6 +153,8 @@ int DescribeFunction(void*, const InterpretedFrame* frame, PlaceDescription* des
   description->name = room.at();
   PutName(NameOf(*frame, words, &reader), prototype, source, &room);
   description->name_bytes = static_cast<size_t>(room.at() - description->name);
+  ALLOMON_DCHECK_LE("inv.lua.text", description->file_bytes + description->name_bytes,
+                    description->room_bytes);
   // The line of definition of a main chunk is 0; it begins at line 1.
   description->first_line =
       prototype.first_line > 0 ? static_cast<uint32_t>(prototype.first_line) : 1;

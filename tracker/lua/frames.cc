@@ -1,5 +1,6 @@
 #include "tracker/lua/frames.h"
 
+#include "tracker/base/check.h"
 #include "tracker/callstack/readable_memory.h"
 #include "tracker/lua/describe.h"
 #include "tracker/lua/native_stack.h"
@@ -50,6 +51,7 @@ int EnterState(const RunningLua& lua, size_t from, Place* place) {
   place->next_native = static_cast<uint32_t>(from);
   place->end_of_state =
       static_cast<uint32_t>(OutermostOf(place->state, place->native, index, &reader));
+  ALLOMON_DCHECK_LE("inv.lua.frames", from, place->end_of_state);
   place->is_in_loop = false;
   return kWalkFrame;
 }
@@ -108,6 +110,7 @@ bool FindInstruction(const UnsavedCall& call, size_t index, Place* place, uintpt
 uintptr_t NextInstruction(const RunningLua& lua, const Prototype& prototype, const CallWords& words,
                           Place* place) {
   if (!place->is_innermost || place->native_place == 0) return words.instruction;
+  ALLOMON_DCHECK_NE("inv.lua.frames", place->next_native, 0u);
   const size_t index = place->next_native - size_t{1};
   const UnsavedCall* const call = FindUnsaved(lua, place->native.pcs[index]);
   uintptr_t found;

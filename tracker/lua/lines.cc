@@ -1,3 +1,4 @@
+#include "tracker/base/check.h"
 #include "tracker/lua/describe.h"
 
 namespace allomon::lua {
@@ -42,6 +43,7 @@ bool LineOf(const Prototype& prototype, int32_t index, ObjectReader* reader, uin
   if (prototype.lines == 0 || prototype.line_count == 0) return true;
   Mark mark;
   if (index >= prototype.line_count || !FindMark(prototype, index, reader, &mark)) return false;
+  ALLOMON_DCHECK_LE("inv.lua.line", mark.index, index);
   const uintptr_t first = prototype.lines + static_cast<uintptr_t>(mark.index + 1);
   const auto count = static_cast<size_t>(index - mark.index);
   if (!reader->memory().Covers(first, count)) return false;

@@ -2,6 +2,7 @@
 
 #include <atomic>
 
+#include "tracker/base/check.h"
 #include "tracker/callstack/capture.h"
 #include "tracker/callstack/cfi_index.h"
 #include "tracker/callstack/cfi_program.h"
@@ -99,6 +100,7 @@ uint64_t KnownWordsBelowCfa(uintptr_t pc, uint64_t number) {
   const uint64_t entry = known.load(std::memory_order_relaxed);
   if (entry >> kWordsBits == key) return entry & kMostWords;
   const uint64_t words = WordsBelowCfa(pc, number);
+  ALLOMON_DCHECK("inv.lua.packed", words <= kMostWords && number >> kNumberBits == 0);
   known.store(key << kWordsBits | words, std::memory_order_relaxed);
   return words;
 }
@@ -155,6 +157,7 @@ size_t FindProtection(const RunningLua& lua, const NativeFrames& native, size_t 
 }
 
 uintptr_t FindState(const NativeFrames& native, size_t index, ObjectReader* reader) {
+  ALLOMON_DCHECK_LT("inv.lua.frames", index, native.count);
   const uintptr_t sp = native.sps[index];
   const uintptr_t usual = g_usual_place.load(std::memory_order_relaxed);
   const uintptr_t usually = usual == 0 ? 0 : StateAt(sp + usual - 1, native, index, reader);
@@ -176,11 +179,13 @@ size_t OutermostOf(uintptr_t state, const NativeFrames& native, size_t index,
     const uintptr_t inner = record;
     if (!LoadFromStack(inner, reader, &record) || record <= inner) break;
   }
+  ALLOMON_DCHECK_LT("inv.lua.frames", index, native.count);
   return index;
 }
 
 bool FindSavedRegister(const NativeFrames& native, size_t index, uint64_t number,
                        ObjectReader* reader, uintptr_t* value) {
+  ALLOMON_DCHECK_LT("inv.lua.frames", index, native.count);
   return FindInFrames(native, index, number, reader, value) ||
          FindFurtherIn(native, number, reader, value);
 }

@@ -7,6 +7,7 @@
 #include <cstring>
 #include <string_view>
 
+#include "tracker/base/check.h"
 #include "tracker/callstack/capture.h"
 #include "tracker/callstack/cfi_index.h"
 #include "tracker/callstack/cfi_program.h"
@@ -94,6 +95,7 @@ class Arena {
     if (bytes > kBytes - used_) return nullptr;
     void* const start = static_cast<char*>(memory_) + used_;
     used_ += bytes;
+    ALLOMON_DCHECK_LE("inv.lua.probe", used_, kBytes);
     return start;
   }
 
@@ -113,6 +115,7 @@ class Probe {
     if (functions_.version(nullptr) != 504) return kOtherVersion;
     state_ = functions_.newstate(Allocate, this);
     if (state_ == nullptr) return kNoMemory;
+    ALLOMON_DCHECK_EQ("inv.lua.probe", running_, nullptr);
     running_ = this;
     const char* const why_not = RunAll();
     running_ = nullptr;
@@ -181,6 +184,7 @@ class Probe {
     functions_.pushcclosure(state_, Native, 0);
   }
   __attribute__((noinline)) static int Native(void* state) {
+    ALLOMON_DCHECK_NE("inv.lua.probe", running_, nullptr);
     running_->called_state_ = reinterpret_cast<uintptr_t>(state);
     (running_->*running_->step_)(ALLOMON_CALLER_FRAME());
     return 0;

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <cstdlib>
 
+#include "tracker/base/check.h"
+
 namespace allomon {
 namespace {
 
@@ -41,6 +43,8 @@ std::string_view WithoutCloneSuffix(std::string_view symbol) {
       break;
     }
   }
+  ALLOMON_DCHECK_EQ("inv.names.part", head.data(), symbol.data());
+  ALLOMON_DCHECK_EQ("inv.names.part", head.empty(), symbol.empty());
   return head;
 }
 
@@ -127,6 +131,7 @@ std::string RustDecoded(std::string_view name) {
       text += name[at++];
     }
   }
+  ALLOMON_DCHECK_LE("inv.names.shorter", text.size(), name.size());
   return text;
 }
 

@@ -6,6 +6,8 @@
 #include <cctype>
 #include <cstdint>
 
+#include "tracker/base/check.h"
+
 namespace allomon {
 namespace {
 
@@ -97,6 +99,7 @@ class NameScan {
 
   std::string_view Bare() {
     while (at_ < name_.size() && !Done()) Step();
+    ALLOMON_DCHECK("inv.names.part", start_ <= at_ && at_ <= name_.size());
     return name_.substr(start_, at_ - start_);
   }
 
@@ -172,6 +175,7 @@ Wrappers::Wrappers(std::string_view patterns) {
 }
 
 void Wrappers::Add(std::string pattern) {
+  ALLOMON_DCHECK("inv.names.pattern", !pattern.empty());
   constexpr char kSpecial[] = "*?[\\";
   const size_t special = pattern.find_first_of(kSpecial);
   const size_t next = special == kNone ? kNone : pattern.find_first_of(kSpecial, special + 1);
@@ -202,6 +206,8 @@ bool Wrappers::Matches(const std::string& name) const {
 
 bool Wrappers::Contain(const std::string& name) const {
   const std::string_view bare = BareName(name);
+  ALLOMON_DCHECK("inv.names.part", name.data() <= bare.data() &&
+                                       bare.data() + bare.size() <= name.data() + name.size());
   if (Matches(std::string(bare))) return true;
   // The return type does not make a function one of "std::*".
   return bare.size() != name.size() &&

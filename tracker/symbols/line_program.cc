@@ -1,5 +1,7 @@
 #include "tracker/symbols/line_program.h"
 
+#include "tracker/base/check.h"
+
 namespace allomon::internal {
 namespace {
 
@@ -217,6 +219,7 @@ bool LineMachine::Execute(uint8_t opcode) {
 }
 
 void LineMachine::ExecuteSpecial(uint8_t adjusted) {
+  ALLOMON_DCHECK_NE("inv.symbols.lines", header_.line_range, 0);
   AdvanceAddress(adjusted / header_.line_range);
   state_.line += static_cast<uint64_t>(header_.line_base + adjusted % header_.line_range);
   has_row_ = true;
@@ -244,6 +247,7 @@ void LineMachine::ExecuteStandard(uint8_t opcode) {
       break;
     default:
       // Columns, discriminators and the like: the header tells how many operands they have.
+      ALLOMON_DCHECK_LT("inv.symbols.lines", opcode - size_t{1}, header_.operand_counts.size());
       for (int i = 0; i < header_.operand_counts[opcode - 1]; ++i) program_.ReadUleb();
   }
 }

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "tracker/base/check.h"
 #include "tracker/callstack/cfi_header.h"
 
 namespace allomon::internal {
@@ -148,6 +149,7 @@ class ImageReader {
     const CfiBytes bytes = {At(frames), At(frames) + BytesFrom(frames), frames};
     const uint8_t* record = bytes.begin;
     while (NextCfiRecord(bytes, &record)) continue;
+    ALLOMON_DCHECK_LE("inv.symbols.bounded", record, bytes.end);
     return static_cast<uint64_t>(record - bytes.begin);
   }
 

@@ -13,6 +13,7 @@
 #include <string_view>
 #include <utility>
 
+#include "tracker/base/check.h"
 #include "tracker/callstack/file_names.h"
 #include "tracker/callstack/mapped_files.h"
 #include "tracker/callstack/unloaded_code.h"
@@ -52,6 +53,7 @@ int FindByAddress(dl_phdr_info* info, size_t, void* pointer) {
   search->bias = info->dlpi_addr;
   search->build_id_bytes = ReadBuildId(info->dlpi_phdr, info->dlpi_phnum, info->dlpi_addr,
                                        search->build_id.data(), search->build_id.size());
+  ALLOMON_DCHECK_LE("inv.symbols.bounded", search->build_id_bytes, search->build_id.size());
   strncpy(search->path, info->dlpi_name, sizeof(search->path) - 1);
   search->path[sizeof(search->path) - 1] = '\0';
   return 1;
@@ -137,6 +139,7 @@ std::optional<FoundModule> FindLoadedModule(uintptr_t address) {
   search.address = address;
   dl_iterate_phdr(FindByAddress, &search);
   if (!search.is_found) return std::nullopt;
+  ALLOMON_DCHECK_NE("inv.symbols.code", search.code_count, 0u);
   FoundModule found;
   found.is_program = search.is_program;
   found.module.path = search.path;

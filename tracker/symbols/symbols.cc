@@ -1,5 +1,6 @@
 #include "tracker/symbols/symbols.h"
 
+#include <algorithm>
 #include <cinttypes>
 #include <cstdio>
 #include <map>
@@ -8,6 +9,7 @@
 #include <tuple>
 #include <vector>
 
+#include "tracker/base/check.h"
 #include "tracker/callstack/file_names.h"
 #include "tracker/callstack/managed_functions.h"
 #include "tracker/callstack/unloaded_code.h"
@@ -33,6 +35,12 @@ std::string Hex(uint64_t value) {
 }
 
 constexpr char kVdso[] = "[vdso]";
+
+[[maybe_unused]] bool HasCodeAt(const std::vector<internal::CodeRange>& ranges, uintptr_t pc) {
+  return std::any_of(ranges.begin(), ranges.end(), [pc](const internal::CodeRange& range) {
+    return range.begin <= pc && pc < range.end;
+  });
+}
 
 std::unique_ptr<ModuleSymbols> SymbolsOfVdso(const Mapping& mapping) {
   const auto* image = reinterpret_cast<const uint8_t*>(mapping.begin);
@@ -136,6 +144,7 @@ class ProcessSymbols::Impl {
     const bool has_file = found->is_program || internal::IsFileName(loaded.path);
     auto module = std::make_unique<Module>();
     module->ranges = loaded.code;
+    ALLOMON_DCHECK("inv.symbols.found", HasCodeAt(module->ranges, pc));
     module->bias = loaded.bias;
     Code& code = module->code;
     code.path = has_file ? PathOf(*found, mapping) : kVdso;
@@ -226,6 +235,7 @@ class ProcessSymbols::Impl {
     const uintptr_t bias = pc - place.address;
     ModuleSymbols& symbols = *place.symbols;
     const internal::FunctionSymbol* symbol = symbols.FindSymbol(place.address);
+    ALLOMON_DCHECK("inv.symbols.found", symbol == nullptr || symbol->range.begin <= place.address);
     uint64_t start = place.begin;
     if (symbol != nullptr) {
       start = symbol->range.begin;

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "tracker/base/check.h"
+
 namespace allomon::internal {
 namespace {
 
@@ -53,6 +55,7 @@ std::optional<uint64_t> UnitIndex::LinesOf(uint64_t address) const {
       std::upper_bound(ranges_.begin(), ranges_.end(), address,
                        [](uint64_t a, const Range& range) { return a < range.begin; });
   if (above == ranges_.begin() || address >= above[-1].end) return std::nullopt;
+  ALLOMON_DCHECK_LE("inv.symbols.found", above[-1].begin, address);
   return LinesOfUnit(above[-1].unit);
 }
 

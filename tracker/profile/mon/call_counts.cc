@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "tracker/base/check.h"
 #include "tracker/profile/control/profile_control.h"
 #include "tracker/profile/hooks/entry_hooks.h"
 #include "tracker/profile/record/data_units.h"
@@ -17,6 +18,7 @@ std::vector<uint64_t> CountsByHook() {
   merged.functions.resize(FunctionTableSize());
   if (MergeUnit(UnitName{}, &merged) != UnitError::kNone) return counts;
   for (uint32_t hook = 0; hook < hooks; ++hook) {
+    ALLOMON_DCHECK_LT("inv.mon.counts", IndexOfHook(hook), merged.functions.size());
     counts[hook] = static_cast<uint64_t>(merged.functions[IndexOfHook(hook)].current);
   }
   return counts;
@@ -50,7 +52,9 @@ std::vector<CalledFunction> CallCounts::End() {
   StopRecording();
   const std::vector<uint64_t> after = CountsByHook();
   const HookedFunctions hooks = FindHookedFunctions();
+  ALLOMON_DCHECK_EQ("inv.mon.counts", before_.size(), after.size());
   for (uint32_t hook = 0; hook < hooks.count; ++hook) {
+    ALLOMON_DCHECK_LE("inv.mon.counts", before_[hook], after[hook]);
     const uint64_t calls = after[hook] - before_[hook];
     if (calls > 0) called.push_back({hooks.starts[hook], calls});
   }

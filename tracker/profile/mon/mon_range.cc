@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cstring>
 
+#include "tracker/base/check.h"
+
 namespace allomon::internal {
 namespace {
 
@@ -49,6 +51,9 @@ bool MonSampledRange::Plan(const MonRequest& request, std::string* error) {
   cell_bytes_ =
       static_cast<uint32_t>(std::min<uint64_t>(CellBytes(high_ - low_, cells_), UINT32_MAX));
   first_cell_ = buffer_ + fixed / sizeof(WORD);
+  ALLOMON_DCHECK_LT("inv.mon.range", low_, high_);
+  ALLOMON_DCHECK_LE("inv.mon.buffer", image_bytes(),
+                    static_cast<uint64_t>(request.words) * sizeof(WORD));
   return true;
 }
 
@@ -74,7 +79,10 @@ bool MonSampledRange::Add(uintptr_t pc, uint64_t ticks) {
   if (pc - low_ >= high_ - low_) return false;
   ticks_.fetch_add(ticks, std::memory_order_relaxed);
   if (cells_ == 0) return true;
+  ALLOMON_DCHECK_NE("inv.mon.range", cell_bytes_, 0u);
   WORD* const cell = first_cell_ + CellOf(pc - low_, cell_bytes_, cells_);
+  ALLOMON_DCHECK_LE("inv.mon.buffer", reinterpret_cast<const char*>(cell + 1),
+                    image() + image_bytes());
   WORD old_value = __atomic_load_n(cell, __ATOMIC_RELAXED);
   WORD new_value;
   do {
@@ -97,6 +105,7 @@ void MonSampledRange::FinishHeader(uint64_t other_ticks, bool counts_lost) {
 }
 
 void MonSampledRange::SetCount(uint32_t i, uintptr_t function, uint64_t calls) {
+  ALLOMON_DCHECK_LT("inv.mon.buffer", i, count_room_);
   const struct cnt count = {reinterpret_cast<char*>(function), static_cast<long>(calls)};
   memcpy(reinterpret_cast<char*>(buffer_) + FixedBytes(i), &count, sizeof(count));
 }

@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "tracker/base/check.h"
 #include "tracker/base/uncancelled.h"
 #include "tracker/formats/include/mon.h"
 #include "tracker/formats/write_file.h"
@@ -52,6 +53,7 @@ bool Fail(std::string what, std::string* error) {
 
 // Returns the whole ticks in `ns`; the remainder counts for the next call.
 uint64_t TicksOf(uint64_t ns) {
+  ALLOMON_DCHECK_NE("inv.mon.runs", g_monitor.tick_ns, 0u);
   const uint64_t before = g_monitor.used_ns.fetch_add(ns, std::memory_order_relaxed);
   return (before + ns) / g_monitor.tick_ns - before / g_monitor.tick_ns;
 }
@@ -148,6 +150,7 @@ bool StartMonitor(const MonRequest& request, std::string* error) {
 bool AddMonitorRange(const MonRequest& request, std::string* error) {
   if (!MonitorRuns()) return Fail("none runs: start it by monitor()", error);
   if (!InitRange(request, error)) return false;
+  ALLOMON_DCHECK_EQ("inv.mon.runs", g_monitor.visible.load() + 1, g_monitor.count);
   g_monitor.visible.store(g_monitor.count, std::memory_order_seq_cst);
   return true;
 }
@@ -159,6 +162,7 @@ bool StopMonitor(const std::string& path, std::string* error) {
   StopTimers();
   HideRanges();
   const std::unique_ptr<CallCounts> calls(std::exchange(g_monitor.calls, nullptr));
+  ALLOMON_DCHECK_NE("inv.mon.runs", calls.get(), nullptr);
   const std::vector<CalledFunction> called = calls->End();
   std::string file;
   for (int i = 0; i < g_monitor.count; ++i) file += ImageOf(i, called);
