@@ -66,12 +66,15 @@ void AttachLoaded(void* library) {
 void ExpectLoadedPython(bool samples_objects, bool says_why_not) {
   g_samples_objects = samples_objects;
   g_says_why_not = says_why_not;
+  // Pairs with the acquire in LookForLoadedPython(): the two answers are there.
   g_is_expected.store(true, std::memory_order_release);
 }
 
 void LookForLoadedPython() {
+  // Pairs with the release in ExpectLoadedPython().
   if (__builtin_expect(!g_is_expected.load(std::memory_order_acquire), 1)) return;
   const ErrnoKeeper keeper;
+  // One thread looks at a time: acquire pairs with the release of the look before.
   if (!g_is_expected.exchange(false, std::memory_order_acq_rel)) return;
   void* const library = FindLoaded();
   if (library == nullptr) return g_is_expected.store(true, std::memory_order_release);

@@ -31,13 +31,16 @@ std::atomic<size_t> g_used{0};  // no range from there on
 void Note(uintptr_t begin, size_t size_bytes) {
   for (size_t i = 0; i < kMostRanges; ++i) {
     uintptr_t free = kFree;
+    // Acquire pairs with the release that freed the place: its end is no longer changed.
     if (g_ranges[i].begin.load(std::memory_order_relaxed) != kFree ||
         !g_ranges[i].begin.compare_exchange_strong(free, kTaken, std::memory_order_acquire)) {
       continue;
     }
     g_ranges[i].end.store(begin + size_bytes, std::memory_order_relaxed);
+    // Pairs with the acquire in FirstLazyPart(): the end belongs to this begin.
     g_ranges[i].begin.store(begin, std::memory_order_release);
     size_t used = g_used.load(std::memory_order_relaxed);
+    // Pairs with the acquire of those that walk the ranges: this one is filled.
     while (used <= i && !g_used.compare_exchange_weak(used, i + 1, std::memory_order_release)) {
     }
     return;
@@ -78,8 +81,10 @@ void* MapLazyPages(void* at, size_t size_bytes, int flags, int fd) {
 
 void ForgetLazyPages(const void* pages, size_t size_bytes) {
   const auto begin = reinterpret_cast<uintptr_t>(pages);
+  // Pairs with the release in Note().
   const size_t used = g_used.load(std::memory_order_acquire);
   for (size_t i = 0; i < used; ++i) {
+    // Pairs with the release in Note(): the end is that of this begin.
     const uintptr_t first = g_ranges[i].begin.load(std::memory_order_acquire);
     if (first <= kTaken) continue;
     const uintptr_t end = g_ranges[i].end.load(std::memory_order_relaxed);
@@ -88,12 +93,14 @@ void ForgetLazyPages(const void* pages, size_t size_bytes) {
     const uintptr_t kept_end = begin > first ? begin : end;
     const uintptr_t kept_begin = begin > first ? first : begin + size_bytes;
     g_ranges[i].end.store(kept_end, std::memory_order_relaxed);
+    // Release: a place that gets free may be taken by a thread that acquires it in Note().
     g_ranges[i].begin.store(kept_begin < kept_end ? kept_begin : kFree, std::memory_order_release);
   }
 }
 
 AddressPart FirstLazyPart(uintptr_t begin, uintptr_t end) {
   AddressPart part = {end, end};
+  // Pairs with the release in Note().
   const size_t used = g_used.load(std::memory_order_acquire);
   for (size_t i = 0; i < used; ++i) {
     const uintptr_t first = g_ranges[i].begin.load(std::memory_order_acquire);

@@ -91,6 +91,7 @@ void BumpArena::MapDenseChunks(size_t first) {
   char* const fresh = static_cast<char*>(OwnMemory::MapForDense(kDenseChunks * kChunkBytes));
   if (fresh == nullptr) return;
   if (first > kFirstDenseChunk) {
+    // Pairs with the release in AddChunk(): the pages are mapped.
     OwnMemory::MakeDense(chunks_[first - kDenseChunks].load(std::memory_order_acquire),
                          kDenseChunks * kChunkBytes);
   }
@@ -99,6 +100,7 @@ void BumpArena::MapDenseChunks(size_t first) {
 
 bool BumpArena::EnsureChunk(size_t index) {
   const std::atomic<char*>& chunk = chunks_[index];
+  // Pairs with the release in AddChunk(), also below.
   if (chunk.load(std::memory_order_acquire) != nullptr) return true;
   if (index >= kFirstDenseChunk) MapDenseChunks(index - index % kDenseChunks);
   // Near the end of the budget there may be room for a single chunk.
@@ -129,6 +131,7 @@ BumpArena::Ref BumpArena::Allocate(size_t size_bytes) {
 
 void* BumpArena::At(Ref ref) const {
   const uint64_t byte = uint64_t{ref} * 8;
+  // Pairs with the release in AddChunk(). The reference was published after the chunk.
   return chunks_[byte / kChunkBytes].load(std::memory_order_acquire) + byte % kChunkBytes;
 }
 

@@ -86,6 +86,7 @@ class SegmentedArray {
   bool Reserve(size_t index) {
     if (index >= kCapacity) return false;
     std::atomic<T*>& segment = segments_[index / kSegmentElements];
+    // Pairs with the release in MapSegmentSlow(): the segment is mapped.
     return segment.load(std::memory_order_acquire) != nullptr || MapSegmentSlow(segment);
   }
 
@@ -109,6 +110,7 @@ class SegmentedArray {
     T* fresh = static_cast<T*>(OwnMemory::Map(sizeof(T) * kSegmentElements));
     if (fresh == nullptr) return false;
     T* expected = nullptr;
+    // Release pairs with the acquire in Reserve() and At().
     segment.compare_exchange_strong(expected, fresh, std::memory_order_release,
                                     std::memory_order_relaxed);
     return true;

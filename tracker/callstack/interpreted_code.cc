@@ -79,6 +79,7 @@ Registry* MakeRegistry() {
 }
 
 Registry* GetRegistry() {
+  // Pairs with the release in MakeRegistry(): the pages may be written to.
   Registry* const registry = g_registry.load(std::memory_order_acquire);
   return registry != nullptr ? registry : MakeRegistry();
 }
@@ -142,6 +143,7 @@ bool IsSame(const Line& line, uint32_t number, const Wanted& wanted) {
   if (wanted.function != kNoLine) {
     return line.function == wanted.function && number != line.function;
   }
+  // Pairs with the release in Make(): the other fields are there.
   const char* const text = line.text.load(std::memory_order_acquire);
   return line.function == number && line.name_bytes == wanted.name_bytes &&
          line.file_bytes == wanted.file_bytes &&
@@ -179,6 +181,7 @@ uint32_t Make(Registry& registry, const Wanted& wanted) {
   ALLOMON_DCHECK_LE("inv.managed.text", text + line.name_bytes + line.file_bytes,
                     registry.text + kMaxTextBytes);
   line.line = wanted.line;
+  // Pairs with the acquire of those that find the line by its address.
   line.text.store(text, std::memory_order_release);
   return static_cast<uint32_t>(number);
 }
@@ -189,10 +192,12 @@ uint32_t FindOrMake(Registry& registry, const Wanted& wanted) {
   uint32_t made = kNoLine;
   for (uint64_t at = HashOf(wanted);; ++at) {
     std::atomic<uint32_t>& slot = registry.slots[at % kSlots];
+    // Acquire pairs with the release of the exchange below: the line is complete.
     uint32_t there = slot.load(std::memory_order_acquire);
     if (there == 0) {
       if (made == kNoLine) made = Make(registry, wanted);
       if (made == kNoLine) return kNoLine;
+      // Release: the line is complete. Acquire: so is the one that another thread has put there.
       if (slot.compare_exchange_strong(there, made + 1, std::memory_order_acq_rel)) return made;
     }
     ALLOMON_DCHECK_LE("inv.managed.number", there, kMaxLines);
@@ -256,6 +261,7 @@ uintptr_t FindPlace(const CodePlace& place) {
 }
 
 uint32_t CodeGeneration(uintptr_t code) {
+  // Pairs with the release in ForgetCode(): a walk that sees the new number knows no old line.
   return GenerationOf(code).load(std::memory_order_acquire);
 }
 
@@ -274,6 +280,7 @@ void EnterNoFrame(const CodePlace& place, uint32_t generation) {
   Remember(place, generation, kNoLine);
 }
 
+// Acquire and release: what was remembered before has the old number.
 void ForgetCode(uintptr_t code) { GenerationOf(code).fetch_add(1, std::memory_order_acq_rel); }
 
 uintptr_t LostFrame() {
@@ -282,6 +289,7 @@ uintptr_t LostFrame() {
 }
 
 bool IsInterpretedLine(uintptr_t address) {
+  // Pairs with the release in MakeRegistry().
   const Registry* const registry = g_registry.load(std::memory_order_acquire);
   return registry != nullptr &&
          address - reinterpret_cast<uintptr_t>(registry->code) < sizeof(registry->code);
@@ -299,6 +307,7 @@ bool FindInterpretedLine(uintptr_t address, ManagedFunctionName* name) {
   const Registry* const registry = g_registry.load(std::memory_order_acquire);
   const uint32_t number = InterpretedLineNumber(address);
   const Line& line = registry->lines[number];
+  // Pairs with the release in Make().
   const char* const text = line.text.load(std::memory_order_acquire);
   if (text == nullptr) return false;
   *name = {{text, line.name_bytes},

@@ -118,8 +118,10 @@ bool RegisterInterpreter(const Interpreter& interpreter) {
   for (Slot& slot : g_slots) {
     if (slot.taken.exchange(true, std::memory_order_relaxed)) continue;
     slot.interpreter = interpreter;
+    // Pairs with the acquire of walks: the interpreter's functions are there.
     slot.ready.store(true, std::memory_order_release);
     if (interpreter.begin_on != nullptr) interpreters_need_native_frames.store(true);
+    // Release costs nothing here. A thread that sees the count and not the slot leaves it out.
     interpreter_count.fetch_add(1, std::memory_order_release);
     return true;
   }
@@ -180,6 +182,7 @@ __attribute__((noinline)) uintptr_t InterpretedFrames::Describe() const {
 
 void AllInterpretedFrames::Begin(const NativeFrames* native) {
   for (const Slot& slot : g_slots) {
+    // Pairs with the release in RegisterInterpreter().
     if (!slot.ready.load(std::memory_order_acquire)) continue;
     if ((slot.interpreter.begin_on != nullptr) != (native != nullptr)) continue;
     ALLOMON_DCHECK_LT("inv.managed.take", count_, kMostInterpreters);
@@ -201,6 +204,7 @@ InterpretedFrames* AllInterpretedFrames::Innermost() {
 bool HasInterpretedFrames() {
   if (InterpretersNeedNativeFrames()) return true;
   for (const Slot& slot : g_slots) {
+    // Pairs with the release in RegisterInterpreter().
     if (!slot.ready.load(std::memory_order_acquire)) continue;
     InterpreterWalk walk = {sizeof(walk), {}};
     if (slot.interpreter.begin(slot.interpreter.data, &walk) != kWalkEnd) return true;

@@ -137,6 +137,7 @@ bool FindManagedFunction(uintptr_t address, ManagedFunctionName* name) {
 namespace internal {
 
 uint32_t ManagedFunctionCount() {
+  // A function that is counted may still lack its text, which pairs for itself.
   return static_cast<uint32_t>(g_functions.load(std::memory_order_acquire));
 }
 
@@ -157,10 +158,12 @@ uint32_t ManagedNameNumber(uintptr_t address) {
 }
 
 bool ManagedFunctionAt(uint32_t number, ManagedFunctionName* name) {
+  // Pairs with the release in GetRegistry().
   Registry* registry = g_registry.load(std::memory_order_acquire);
   if (registry == nullptr) return false;
   ALLOMON_DCHECK_LT("inv.managed.number", number, kMaxFunctions);
   const Record& record = registry->records[number];
+  // Pairs with the release in RegisterManagedFunction(): lengths and line are there.
   const char* text = record.text.load(std::memory_order_acquire);
   if (text == nullptr) return false;
   *name = {{text, record.name_bytes},
@@ -211,6 +214,7 @@ ManagedEntry* DropCallsBelowSlow(uintptr_t frame) {
 }
 
 void EndWatchedCallsSlow(const ManagedEntry* from) {
+  // Pairs with the release by which a profile sets its watcher.
   const ManagedCallWatcher* const watcher = managed_call_watcher.load(std::memory_order_acquire);
   if (watcher != nullptr && from < managed_stack.top) watcher->end(from);
 }

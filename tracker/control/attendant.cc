@@ -20,6 +20,7 @@ namespace allomon::control {
 namespace {
 
 uint64_t NumberOf(const Request& request) {
+  // Pairs with the release by which a command publishes its request: the rest is there.
   return __atomic_load_n(&request.number, __ATOMIC_ACQUIRE);
 }
 
@@ -29,6 +30,8 @@ bool Copy(const Request& shared, Request* copy) {
   memcpy(copy, &shared, sizeof(*copy));
   copy->number = number;
   copy->path[sizeof(copy->path) - 1] = '\0';
+  // Keeps the second look at the number after the copy: an equal number means that no other request
+  // was written meanwhile.
   std::atomic_thread_fence(std::memory_order_acquire);
   return __atomic_load_n(&shared.number, __ATOMIC_RELAXED) == number;
 }
@@ -129,10 +132,13 @@ void Attendant::Publish(const Reply& reply) {
   Reply& shared = file_.page()->reply;
   const uint64_t sequence = shared.sequence | 1;
   __atomic_store_n(&shared.sequence, sequence, __ATOMIC_RELAXED);
+  // Keeps the odd sequence before the reply: a reader that sees a part of it sees the number odd,
+  // or changed.
   std::atomic_thread_fence(std::memory_order_release);
   memcpy(reinterpret_cast<char*>(&shared) + sizeof(shared.sequence),
          reinterpret_cast<const char*>(&reply) + sizeof(reply.sequence),
          sizeof(reply) - sizeof(reply.sequence));
+  // Pairs with the reader's acquire: an even sequence means a whole reply.
   __atomic_store_n(&shared.sequence, sequence + 1, __ATOMIC_RELEASE);
 }
 

@@ -58,11 +58,13 @@ LabelSetId LabelSets::AddLocked(uint32_t hash, std::string_view text) {
   record->bytes = static_cast<uint32_t>(text.size());
   memcpy(record->text, text.data(), text.size());
   bytes_ += text.size();
+  // Pairs with the acquire in View(): the text is there.
   refs_.At(id).store(ref, std::memory_order_release);
   size_.store(size() + 1, std::memory_order_release);
   Buckets& buckets = *buckets_.load(std::memory_order_relaxed);
   uint32_t place = hash;
   while (buckets.words[place % kBuckets].load(std::memory_order_relaxed) != 0) ++place;
+  // Pairs with the acquire of a search without the lock: the record is complete.
   buckets.words[place % kBuckets].store(uint64_t{hash} << 32 | ref, std::memory_order_release);
   return id;
 }
@@ -71,6 +73,7 @@ LabelSets::Buckets* LabelSets::BucketsLocked() {
   Buckets* buckets = buckets_.load(std::memory_order_relaxed);
   if (buckets != nullptr) return buckets;
   buckets = static_cast<Buckets*>(OwnMemory::Map(sizeof(Buckets)));
+  // Pairs with the acquire of a search without the lock: the buckets are mapped.
   buckets_.store(buckets, std::memory_order_release);
   return buckets;
 }
@@ -79,6 +82,7 @@ LabelSet LabelSets::View(LabelSetId id) const {
   if (id == 0) return {};
   if (id == kOtherLabels) return LabelSet(id, {kOtherText, sizeof(kOtherText)});
   const std::atomic<uint32_t>* const ref = refs_.Find(id);
+  // Pairs with the release in the function that adds a set.
   const BumpArena::Ref at = ref == nullptr ? 0 : ref->load(std::memory_order_acquire);
   if (at == 0) return {};
   const Record& record = RecordAt(at);

@@ -36,6 +36,7 @@ class LabelSets {
   LabelSet View(LabelSetId id) const;
 
   // kOtherLabels not counted.
+  // Pairs with the release of an added set: sets below the size can be viewed.
   uint32_t size() const { return size_.load(std::memory_order_acquire); }
 
   // Taken around fork, so that the child never inherits a held lock.

@@ -295,6 +295,7 @@ uint32_t SegmentFile::TakeShared() {
 uint32_t SegmentFile::TakeNamed() {
   needs_growth_ = false;
   if (next_ >= segment_count()) return Refuse();
+  // Pairs with the release in Allocate(): the pages are there.
   const uint64_t allocated = allocated_bytes_.load(std::memory_order_acquire);
   const uint64_t end = (uint64_t{next_} + 1) * kSegmentBytes;
   if (end > allocated) {
@@ -320,6 +321,7 @@ uint32_t SegmentFile::Refuse() {
 }
 
 void SegmentFile::GrowAhead() {
+  // Acquire pairs with the release below, of the thread that grew it before.
   if (is_growing_.exchange(true, std::memory_order_acquire)) return;
   growth_is_near_.store(false, std::memory_order_relaxed);
   GrowOnce();
@@ -329,6 +331,7 @@ void SegmentFile::GrowAhead() {
 // The caller tries to take a segment again, and calls again if other threads have taken the new
 // ones.
 void SegmentFile::Grow() {
+  // Acquire as in GrowAhead(): the descriptor is as the thread before has left it.
   for (uint32_t look = 0; is_growing_.exchange(true, std::memory_order_acquire); ++look) {
     internal::PauseBetweenLooks(look);
     if (!is_growing_.load(std::memory_order_relaxed)) return;  // another thread has grown it
@@ -380,6 +383,7 @@ bool SegmentFile::Check() {
   if (!is_named_) return true;
   is_protected_.store(IsBusErrorHandlerInFront(), std::memory_order_relaxed);
   // A thread that grows the file uses the descriptor, and finds the same truncation.
+  // Acquire as in GrowAhead().
   if (is_growing_.exchange(true, std::memory_order_acquire)) return !is_lost_;
   struct stat status;
   const bool is_known = IsOurs(fd_, &status) || FindDescriptor(&status);
@@ -387,6 +391,7 @@ bool SegmentFile::Check() {
       static_cast<uint64_t>(status.st_size) < allocated_bytes_.load(std::memory_order_relaxed)) {
     Forget();
   }
+  // Release as in GrowAhead().
   is_growing_.store(false, std::memory_order_release);
   return !is_lost_;
 }

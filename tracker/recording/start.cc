@@ -43,6 +43,7 @@ void AppendText(const char* text, ProcessFacts* facts) {
 }
 
 void AddAllocator(ProcessFacts* facts) {
+  // Pairs with the release in SetAllocatorNames(): the other name is there.
   const char* const backend = g_backend.load(std::memory_order_acquire);
   if (backend == nullptr) return;
   const char* const replaced = g_replaced_file.load(std::memory_order_relaxed);
@@ -76,6 +77,8 @@ std::unique_ptr<ProcessFacts> FactsOf(const StartOptions& options) {
 void InstallHooks() {
   static const bool installed = [] {
     internal::HoldAroundFork(&recorder_lock);
+    // Release: a thread that finds a hook finds the lock among those held around fork. Their
+    // callers acquire.
     internal::recorder_exit_hook.store(Recorder::EndThread, std::memory_order_release);
     internal::recorder_unload_hook.store(Recorder::Unload, std::memory_order_release);
     internal::recorder_scope_end_hook.store(Recorder::EndScope, std::memory_order_release);
@@ -102,6 +105,7 @@ using PinnedRecorder = internal::PinnedClient<Recorder, internal::SessionKind::k
 
 void SetAllocatorNames(const char* backend, const char* replaced_file) {
   g_replaced_file.store(replaced_file, std::memory_order_relaxed);
+  // Pairs with the acquire in AddAllocator().
   g_backend.store(backend, std::memory_order_release);
 }
 

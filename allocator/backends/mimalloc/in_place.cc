@@ -93,6 +93,7 @@ bool IsFlagged(const void* block) { return PageOf(block)->flags.x.has_aligned !=
 // The blocks of all pages of a heap that other threads have freed first.
 const mi_block_t* DelayedOf(const mi_page_t* page) {
   const mi_heap_t* const heap = mi_page_heap(page);
+  // Acquire pairs with the release by which mimalloc adds a block: its link is visible.
   return heap == nullptr ? nullptr : heap->thread_delayed_free.load(std::memory_order_acquire);
 }
 
@@ -175,6 +176,7 @@ const allomon::process_map::InPlaceBlocks allomon_in_place_blocks = {
 namespace allomon::backend {
 
 bool ListenInPlace(const InPlaceListener* listener) {
+  // Pairs with the acquire in FreeRare(): what the listener needs is there.
   g_listener.store(listener, std::memory_order_release);
   return kPagesHaveFlags;
 }
@@ -201,12 +203,14 @@ void FollowInPlace(const void* block, uint32_t handle) {
 }
 
 bool IsFollowedInPlace(const void* block) {
+  // Pairs with the release in ListenInPlace().
   if (g_listener.load(std::memory_order_acquire) == nullptr || block == nullptr) return false;
   return IsFlagged(block) && Find(block) != nullptr;
 }
 
 // Costs three instructions as long as nothing was ever followed in place.
 void FreeRare(void* block) {
+  // Pairs with the release in ListenInPlace().
   const InPlaceListener* const listener = g_listener.load(std::memory_order_acquire);
   if (__builtin_expect(listener != nullptr, 0) && block != nullptr && IsFlagged(block)) {
     return FreeFlagged(block, listener);

@@ -67,7 +67,7 @@ class Mutator {
   void JoinTracker();
   void LeaveTracker();
 
-  // Behind StandHere(stack.here.point), where the thread begins to stand.
+  // Call after StandHere(stack.here.point), where the thread begins to stand.
   void NoteStand();
 
   // Collector: called while the thread stands.

@@ -58,6 +58,7 @@ bool IsOurs(const void* pointer) {
 void OnTick(ThreadTimer& timer, void* context) {
   // A signal that was pending when its timer's thread ended may be delivered to another thread.
   if (timer.thread_id.load(std::memory_order_acquire) != ThisThread()) return;
+  // The handler pairs with the release in ClaimTimerSignal().
   thread_profile.timer = &timer;
   g_handler.load(std::memory_order_acquire)(timer, InterruptedFrame(context));
 }
@@ -75,9 +76,11 @@ void OnSignal(int signal, siginfo_t* info, void* context) {
 ThreadTimer* ClaimTimer() {
   for (size_t i = 0; i < kMostThreads; ++i) {
     pid_t free = kFree;
+    // Acquire pairs with the release in ReleaseTimer(): the thread before has done with it.
     if (g_timers[i].thread_id.load(std::memory_order_relaxed) == kFree &&
         g_timers[i].thread_id.compare_exchange_strong(free, kClaimed, std::memory_order_acquire)) {
       size_t end = g_end.load(std::memory_order_relaxed);
+      // Pairs with the acquire in UsedTimers().
       while (end <= i && !g_end.compare_exchange_weak(end, i + 1, std::memory_order_release)) {
       }
       return &g_timers[i];
@@ -86,6 +89,7 @@ ThreadTimer* ClaimTimer() {
   return nullptr;
 }
 
+// Pairs with the acquire in ClaimTimer().
 void ReleaseTimer(ThreadTimer& timer) { timer.thread_id.store(kFree, std::memory_order_release); }
 
 bool Arm(ThreadTimer& timer, pid_t thread_id, uint32_t hz) {
@@ -161,6 +165,7 @@ uint64_t TakeOutstanding(ThreadTimer& timer, uint64_t now_ns) {
 
 // Takes the highest free signal: the C library and hosts take the lowest.
 bool ClaimTimerSignal(TickHandler handler) {
+  // Pairs with the acquire in OnTick(): the signal sees what the start has prepared.
   g_handler.store(handler, std::memory_order_release);
   if (g_signal != 0) return true;
   for (int signal = SIGRTMAX; signal >= SIGRTMIN; --signal) {
@@ -207,6 +212,7 @@ ThreadTimer* TimeThread(pid_t thread_id, uint32_t hz) {
   return nullptr;
 }
 
+// Pairs with the release in ClaimTimer().
 TimerRange UsedTimers() { return {&g_timers[0], &g_timers[g_end.load(std::memory_order_acquire)]}; }
 
 void EndTimer(ThreadTimer& timer) {
@@ -216,6 +222,7 @@ void EndTimer(ThreadTimer& timer) {
 
 ThreadTimer* FindTimer(pid_t thread_id) {
   for (ThreadTimer& timer : UsedTimers()) {
+    // Pairs with the release by which the timer's thread entered its id.
     if (timer.thread_id.load(std::memory_order_acquire) == thread_id) return &timer;
   }
   return nullptr;
