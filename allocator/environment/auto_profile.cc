@@ -19,6 +19,7 @@
 #include "allocator/environment/auto_profile_file.h"
 #include "allocator/environment/auto_profile_say.h"
 #include "allocator/environment/auto_recording.h"
+#include "allocator/environment/exit_search.h"
 #include "allocator/environment/environment.h"
 #include "allocator/guard.h"
 #include "allocator/host/host_stderr.h"
@@ -225,6 +226,7 @@ void StartFromEnvironment(int argc, char** argv) {
     StartProfile(profile);
     SayThatRecordingsHaveNoMappings(profile->options);
     StartRecordingIfWanted(profile->options);
+    WaitAtExitIfWanted(profile->options);
     AttendIfWanted(profile->options);
     StartGuardIfWanted(*profile);
   } else {

@@ -222,6 +222,12 @@ constexpr Setting kSettings[] = {
        return value == "mimalloc" || value == "host" || value == "system";
      },
      "mimalloc, or host: the program's own malloc, by liballomon-host.so"},
+    {"ALLOMON_LEAKS",
+     [](const std::string& value, Options* options) {
+       options->leaks = value == "exit";
+       return value == "exit" || value == "no";
+     },
+     "exit, or no"},
     {"ALLOMON_MMAP",
      [](const std::string& value, Options* options) { return ParseFlag(value, &options->mmap); },
      "0 or 1"},

@@ -32,6 +32,7 @@ struct EnvironmentOptions {
   uint64_t record_inode = 0;
   uint64_t record_limit_bytes = uint64_t{256} << 20;  // ALLOMON_RECORD_LIMIT
   std::string save;          // ALLOMON_SAVE, see triggers::kSettingsSyntax; "": no copies
+  bool leaks = false;        // ALLOMON_LEAKS=exit: `allomon run` searches for lost blocks at exit
   uint64_t record_only = 0;  // ALLOMON_RECORD_ONLY, the only process that records; 0: all do
   // ALLOMON_PROBES: bytes between the samples for USDT probes; 0: they are not served
   std::optional<uint64_t> probe_gap_bytes;

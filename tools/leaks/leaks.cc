@@ -1,16 +1,14 @@
 #include "tools/leaks/leaks.h"
 
-#include <algorithm>
 #include <cstdint>
-#include <cstring>
-#include <string_view>
 #include <utility>
 
 #include "absl/status/statusor.h"
 #include "tools/heap/stacks.h"
+#include "tools/leaks/roots.h"
 #include "tools/leaks/search.h"
+#include "tools/leaks/suppressions.h"
 #include "tools/leaks/why.h"
-#include "tools/load/read_bytes.h"
 #include "tools/options/documents.h"
 #include "tools/options/values.h"
 #include "tools/report/table/options.h"
@@ -21,66 +19,6 @@ namespace allomon::leaks {
 namespace {
 
 using options::Bad;
-
-// ---- Suppressions, in the form of the leak sanitizer's and heaptrack's files.
-
-constexpr char kKind[] = "leak:";
-constexpr size_t kMostBytes = size_t{1} << 20;
-
-// Returns a regular expression that matches anywhere.
-std::string ExpressionOf(std::string_view text) {
-  constexpr char kSpecial[] = ".[](){}*+?|\\^$";
-  std::string expression;
-  for (size_t i = 0; i < text.size(); ++i) {
-    const bool is_begin = text[i] == '^' && i == 0, is_end = text[i] == '$' && i + 1 == text.size();
-    if (text[i] == '*') {
-      // Two of them would be an error of the expression's.
-      if (i == 0 || text[i - 1] != '*') expression += "(.*)";
-    } else if (is_begin || is_end) {
-      expression += text[i];
-    } else {
-      if (strchr(kSpecial, text[i]) != nullptr) expression += '\\';
-      expression += text[i];
-    }
-  }
-  return expression;
-}
-
-std::string_view Trimmed(std::string_view line) {
-  constexpr char kBlank[] = " \t\r";
-  const size_t begin = line.find_first_not_of(kBlank);
-  if (begin == std::string_view::npos) return "";
-  return line.substr(begin, line.find_last_not_of(kBlank) - begin + 1);
-}
-
-absl::Status AddLine(std::string_view line, heap::Patterns* patterns) {
-  line = Trimmed(line);
-  if (line.empty() || line[0] == '#') return absl::OkStatus();
-  if (line.substr(0, strlen(kKind)) != kKind) return Bad("give leak:TEXT");
-  const std::string_view text = Trimmed(line.substr(strlen(kKind)));
-  if (text.empty() || text == "^") return Bad("leak: needs a text");
-  return patterns->Add(ExpressionOf(text));
-}
-
-// Adds a pattern for each line "leak:TEXT" of the file: it matches names and files with that text
-// in them, where `*` is any text, `^` at the text's begin the name's begin, and `$` its end.  Empty
-// lines and those that begin with `#` are left out.  Fails with one line that names the file and
-// the line.
-absl::Status AddSuppressions(const std::string& path, heap::Patterns* patterns) {
-  const auto text = load::ReadBytes(path, kMostBytes);
-  if (!text.ok()) return text.status();
-  size_t number = 0;
-  for (std::string_view rest = *text; !rest.empty();) {
-    const size_t end = std::min(rest.find('\n'), rest.size());
-    const absl::Status status = AddLine(rest.substr(0, end), patterns);
-    ++number;
-    if (!status.ok()) {
-      return Bad(path + ", line " + std::to_string(number) + ": " + std::string(status.message()));
-    }
-    rest.remove_prefix(std::min(end + 1, rest.size()));
-  }
-  return absl::OkStatus();
-}
 
 // ---- Lost blocks.
 
@@ -105,26 +43,18 @@ std::string NoteOf(const Lost& found, const Search& search) {
 }
 
 // The profile leaves out blocks to which others lead if `only_direct` is set.
-absl::StatusOr<Lost> FindLost(Search* search, bool only_direct, const std::string& debug_dir) {
-  std::vector<size_t> places;
-  std::vector<Blocks::Block> lost;
-  for (size_t place = 0; place < search->sampled().size(); ++place) {
-    const SampledBlock& sampled = search->sampled()[place];
-    if (search->IsReached(sampled)) continue;
-    places.push_back(place);
-    lost.push_back(sampled.block);
-  }
-  const std::vector<bool> is_direct = FindDirectlyLost(search->snapshot(), lost, &search->blocks());
+absl::StatusOr<Lost> FindLost(Search* search, const views::Options& options) {
   Lost found;
-  found.blocks = places.size();
-  found.directly = static_cast<uint64_t>(std::count(is_direct.begin(), is_direct.end(), true));
   std::vector<size_t> shown;
-  for (size_t i = 0; i < places.size(); ++i) {
-    if (is_direct[i] || !only_direct) shown.push_back(places[i]);
+  for (const LostBlock& block : search->FindLost()) {
+    ++found.blocks;
+    if (block.is_direct) ++found.directly;
+    if (block.is_direct || !options.only_direct) shown.push_back(block.sampled);
   }
-  auto profile = search->ProfileOf(shown, debug_dir);
+  auto profile = search->ProfileOf(shown, options.debug_dir);
   if (!profile.ok()) return profile.status();
   found.profile = *std::move(profile);
+  RemoveModules(options.suppressed, &found.profile);
   found.profile.notes.push_back(NoteOf(found, *search));
   return found;
 }
@@ -152,7 +82,7 @@ CommandResult Failed(const absl::Status& status, uint32_t pid) {
 
 CommandResult ShowLost(Search* search, const views::Options& options,
                        const report::Terminal& terminal) {
-  const auto found = FindLost(search, options.only_direct, options.debug_dir);
+  const auto found = FindLost(search, options);
   if (!found.ok()) return Failed(found.status(), search->process().pid());
   auto text = views::ShowProfile(found->profile, options, terminal);
   if (!text.ok()) return Failed(text.status());
@@ -166,6 +96,20 @@ absl::Status CheckWhy(const views::Options& options) {
   if (options.view.has_value()) return Bad("--why and --view: give one of them");
   if (!options.by_label.empty()) return Bad("--why and --by: give one of them");
   return absl::OkStatus();
+}
+
+absl::Status CheckRoots(const views::Options& options) {
+  if (options.only_direct) return Bad("--roots and --direct: give one of them");
+  if (!options.why.empty()) return Bad("--roots and --why: give one of them");
+  if (options.format != views::Format::kTable) return Bad("--roots: shown as text alone");
+  if (options.view.has_value()) return Bad("--roots and --view: give one of them");
+  if (!options.by_label.empty()) return Bad("--roots and --by: give one of them");
+  return absl::OkStatus();
+}
+
+absl::Status Check(const views::Options& options) {
+  if (options.roots) return CheckRoots(options);
+  return options.why.empty() ? absl::OkStatus() : CheckWhy(options);
 }
 
 CommandResult ShowWhy(Search* search, const views::Options& options) {
@@ -196,17 +140,19 @@ CommandResult RunLeaks(const std::vector<std::string>& args, const report::Termi
   const auto pid = PidOf(*options);
   if (!pid.ok()) return Failed(pid.status());
   const bool asks_why = !options->why.empty();
-  const absl::Status status = asks_why ? CheckWhy(*options) : absl::OkStatus();
+  const absl::Status status = Check(*options);
   if (!status.ok()) return Failed(status);
   options->command = "leaks";
   for (const std::string& path : options->suppressions) {
-    const absl::Status added = AddSuppressions(path, &options->selection.ignore);
+    absl::Status added = AddSuppressions(path, &options->selection.ignore);
+    if (added.ok()) added = AddSuppressions(path, &options->suppressed);
     if (!added.ok()) return Failed(added);
   }
   Search search(*pid);
   const absl::Status taken = search.Take();
   if (!taken.ok()) return Failed(taken, *pid);
   search.Mark(asks_why);
+  if (options->roots) return {0, search.roots().Text(), ""};
   return asks_why ? ShowWhy(&search, *options) : ShowLost(&search, *options, terminal);
 }
 

@@ -67,9 +67,17 @@ class Marker {
     if (!referrers_.empty()) referrers_[block.number] = place;
     work_.push_back(block);
   }
-  void AddRoots(uint64_t begin, uint64_t end) {
+  uint64_t AddRegisters(const std::vector<uint64_t>& words) {
+    const size_t before = work_.size();
+    for (const uint64_t word : words) AddWord(word, kRegister);
+    return work_.size() - before;
+  }
+  // Returns the number of blocks that no root before these words has referred to.
+  uint64_t AddRoots(uint64_t begin, uint64_t end) {
     root_bytes_ += end - begin;
+    const size_t before = work_.size();
     AddWords(begin, end);
+    return work_.size() - before;
   }
   // Goes through reached blocks until they reach no more.
   void Finish();

@@ -1,12 +1,16 @@
 #include "tools/leaks/search.h"
 
+#include <elf.h>
+
 #include <algorithm>
 #include <chrono>
+#include <cstring>
 #include <memory>
 #include <utility>
 
 #include "tools/explain/recorded_blocks.h"
 #include "tools/load/recording/recording_profile.h"
+#include "tracker/names/base_name.h"
 
 namespace allomon::leaks {
 namespace {
@@ -27,14 +31,15 @@ bool IsRoot(Use use) { return use == Use::kGuard || use == Use::kManaged || use 
 
 }  // namespace
 
-absl::Status Search::Take() {
+absl::Status Search::Take(After after) {
   const std::string number = std::to_string(process_.pid());
   if (process_.name().empty()) return absl::NotFoundError("there is no process " + number);
   const auto begin = Clock::now();
-  const auto stopped = StoppedProcess::Stop(process_.pid());
+  auto stopped = StoppedProcess::Stop(process_.pid());
   if (!stopped.ok()) return stopped.status();
   const absl::Status status = ReadWhileStopped(**stopped);
   stopped_seconds_ = std::chrono::duration<double>(Clock::now() - begin).count();
+  if (after == After::kStand) stopped_ = *std::move(stopped);
   return status;
 }
 
@@ -57,8 +62,10 @@ absl::Status Search::ReadWhileStopped(const StoppedProcess& stopped) {
   in_place_ =
       explain::FindInPlaceBlocks(process_.memory(), mappings_).value_or(explain::InPlaceBlocks{});
   AddTable(in_place_);
+  AddOwnData();
   registers_ = stopped.registers();
   stack_pointers_ = stopped.stack_pointers();
+  thread_pointers_ = stopped.thread_pointers();
   sleeping_threads_ = stopped.sleeping();
   return snapshot_.Copy(process_, mappings_);
 }
@@ -82,6 +89,13 @@ void Search::AddAreas() {
   });
 }
 
+void Search::AddArea(const Area& area) {
+  const auto after =
+      std::upper_bound(areas_.begin(), areas_.end(), area,
+                       [](const Area& a, const Area& b) { return a.begin < b.begin; });
+  areas_.insert(after, area);
+}
+
 // The table of blocks in place refers to all of them, and lies in the library's data.
 void Search::AddTable(const explain::InPlaceBlocks& in_place) {
   if (in_place.table_end <= in_place.table_begin) return;
@@ -89,10 +103,33 @@ void Search::AddTable(const explain::InPlaceBlocks& in_place) {
   table.begin = in_place.table_begin;
   table.end = in_place.table_end;
   table.use = Use::kTables;
-  const auto after =
-      std::upper_bound(areas_.begin(), areas_.end(), table,
-                       [](const Area& a, const Area& b) { return a.begin < b.begin; });
-  areas_.insert(after, table);
+  AddArea(table);
+}
+
+// The data of the preloaded library has the place where sampled blocks begin, which is that of the
+// first one.  Of an executable that links Allomon, its data cannot be told from the program's.
+void Search::AddOwnData() {
+  constexpr char kLibrary[] = "liballomon";
+  const auto is_first = [&](const Mapping& mapping) {
+    return mapping.offset_bytes == 0 && BaseName(mapping.name).rfind(kLibrary, 0) == 0;
+  };
+  const auto own = std::find_if(mappings_.begin(), mappings_.end(), is_first);
+  Elf64_Ehdr head = {};
+  if (own == mappings_.end() || !process_.memory().ReadAt(own->begin, &head, sizeof(head)) ||
+      memcmp(head.e_ident, ELFMAG, SELFMAG) != 0) {
+    return;
+  }
+  for (uint64_t i = 0; i < head.e_phnum; ++i) {
+    Elf64_Phdr part = {};
+    const uint64_t place = own->begin + head.e_phoff + i * sizeof(part);
+    if (!process_.memory().ReadAt(place, &part, sizeof(part))) return;
+    if (part.p_type != PT_LOAD || (part.p_flags & PF_W) == 0) continue;
+    Area data;
+    data.begin = own->begin + part.p_vaddr;
+    data.end = data.begin + part.p_memsz;
+    data.use = Use::kTables;
+    AddArea(data);
+  }
 }
 
 // They are blocks of the allocator's pages, which are known by now.
@@ -112,15 +149,70 @@ uint64_t Search::BeginOfStack(const Mapping& mapping) const {
   return begin == UINT64_MAX ? mapping.begin : std::max(mapping.begin, begin - kRedZoneBytes);
 }
 
-// Areas are sorted and do not overlap.
-void Search::AddRootsOf(const Mapping& mapping) {
-  uint64_t begin = BeginOfStack(mapping);
-  for (const Area& area : areas_) {
-    if (area.end <= begin || area.begin >= mapping.end || IsRoot(area.use)) continue;
-    if (area.begin > begin) marker_.AddRoots(begin, area.begin);
-    begin = area.end;
+// Whether the mapping is the stack of a thread: one that grows, or one with a guard below it.
+bool Search::IsStack(size_t number) const {
+  const Mapping& mapping = mappings_[number];
+  if (mapping.name == "[stack]") return true;
+  if (number == 0 || mapping.inode != 0) return false;
+  const Mapping& below = mappings_[number - 1];
+  return below.end == mapping.begin && !below.is_readable && !below.is_writable;
+}
+
+// The C library keeps the stacks of threads that have ended, for later ones.  Such a stack ends
+// with the control block of its thread, which begins with its own address, and has it again in its
+// third word (System V ABI for x86-64, glibc).  Returns that address, or the mapping's begin.
+uint64_t Search::EndOfDeadStack(size_t number) const {
+  const Mapping& mapping = mappings_[number];
+  constexpr uint64_t kAlignment = 64, kLargest = uint64_t{256} << 20;
+  if (thread_pointers_.empty() || sleeping_threads_ > 0 || !IsStack(number) ||
+      BeginOfStack(mapping) != mapping.begin || mapping.end - mapping.begin > kLargest) {
+    return mapping.begin;
   }
-  if (begin < mapping.end) marker_.AddRoots(begin, mapping.end);
+  uint64_t dead = mapping.begin, before = 0, two_before = 0;
+  bool is_alive = false;
+  snapshot_.VisitWords(mapping.begin, mapping.end, [&](uint64_t word, uint64_t address) {
+    const uint64_t block = address - 2 * sizeof(word);
+    if (word == block && two_before == block && block % kAlignment == 0) {
+      dead = dead == mapping.begin ? block : dead;
+      is_alive = is_alive || std::count(thread_pointers_.begin(), thread_pointers_.end(), block) > 0;
+    }
+    two_before = before;
+    before = word;
+  });
+  return is_alive ? mapping.begin : dead;
+}
+
+void Search::AddRoots(const std::string& what, uint64_t begin, uint64_t end) {
+  if (begin < end) roots_.Add(what, end - begin, marker_.AddRoots(begin, end));
+}
+
+// Areas are sorted and do not overlap.
+void Search::AddRootsOf(size_t number) {
+  const Mapping& mapping = mappings_[number];
+  const bool has_thread = BeginOfStack(mapping) != mapping.begin;
+  const std::string what = has_thread && IsStack(number) && mapping.name != "[stack]"
+                               ? "stacks of threads, with their thread-local storage"
+                               : NameOfRoot(mapping);
+  uint64_t begin = mapping.begin;
+  if (has_thread && IsStack(number)) {
+    begin = BeginOfStack(mapping);
+    roots_.AddUnsearched("stacks below their stack pointers", begin - mapping.begin);
+  } else if (!has_thread) {
+    begin = EndOfDeadStack(number);
+    roots_.AddUnsearched("stacks of threads that have ended", begin - mapping.begin);
+  }
+  for (const Area& area : areas_) {
+    if (area.end <= begin || area.begin >= mapping.end) continue;
+    const uint64_t from = std::max(area.begin, begin), to = std::min(area.end, mapping.end);
+    AddRoots(what, begin, from);
+    if (IsRoot(area.use)) {
+      AddRoots(NameOfArea(area.use), from, to);
+    } else {
+      roots_.AddUnsearched(NameOfArea(area.use), to - from);
+    }
+    begin = to;
+  }
+  AddRoots(what, begin, mapping.end);
 }
 
 void Search::Mark(bool keeps_referrers) {
@@ -128,11 +220,29 @@ void Search::Mark(bool keeps_referrers) {
   blocks_.Sort();
   AddBlocksInPlace();
   if (keeps_referrers) marker_.KeepReferrers();
-  for (const uint64_t word : registers_) marker_.AddWord(word, Marker::kRegister);
-  for (const Mapping& mapping : mappings_) {
-    if (HasWords(mapping)) AddRootsOf(mapping);
+  roots_.Add("registers of threads", registers_.size() * sizeof(uint64_t),
+             marker_.AddRegisters(registers_));
+  for (size_t i = 0; i < mappings_.size(); ++i) {
+    if (HasWords(mappings_[i])) {
+      AddRootsOf(i);
+    } else if (!mappings_[i].is_readable) {
+      roots_.AddUnsearched("mappings that the process may not read", mappings_[i].resident_bytes);
+    }
   }
   marker_.Finish();
+}
+
+std::vector<LostBlock> Search::FindLost() {
+  std::vector<LostBlock> lost;
+  std::vector<Blocks::Block> blocks;
+  for (size_t i = 0; i < sampled_.size(); ++i) {
+    if (IsReached(sampled_[i])) continue;
+    lost.push_back({i, false});
+    blocks.push_back(sampled_[i].block);
+  }
+  const std::vector<bool> is_direct = FindDirectlyLost(snapshot_, blocks, &blocks_);
+  for (size_t i = 0; i < lost.size(); ++i) lost[i].is_direct = is_direct[i];
+  return lost;
 }
 
 absl::StatusOr<heap::HeapProfile> Search::ProfileOf(const std::vector<size_t>& chosen,
@@ -148,7 +258,7 @@ absl::StatusOr<heap::HeapProfile> Search::ProfileOf(const std::vector<size_t>& c
   options.keeps_live = [&](const recording::Process& process, uint32_t number) {
     const size_t place = recorded.Find(process, number);
     if (place == explain::RecordedBlocks::kNone) return false;
-    place_of_[number] = place;
+    place_of_[number] = {place, process.live[number - 1].size_bytes};
     return true;
   };
   auto profile = explain::ReadOwnRecording(process_, areas_, options);
@@ -159,7 +269,12 @@ absl::StatusOr<heap::HeapProfile> Search::ProfileOf(const std::vector<size_t>& c
 std::optional<size_t> Search::SampledOf(uint32_t live_number) const {
   const auto known = place_of_.find(live_number);
   if (known == place_of_.end()) return std::nullopt;
-  return known->second;
+  return known->second.sampled;
+}
+
+uint64_t Search::SizeOf(uint32_t live_number) const {
+  const auto known = place_of_.find(live_number);
+  return known == place_of_.end() ? 0 : known->second.size_bytes;
 }
 
 }  // namespace allomon::leaks

@@ -3,6 +3,7 @@
 #define ALLOMON_TOOLS_LEAKS_SEARCH_H_
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <unordered_map>
@@ -16,6 +17,7 @@
 #include "tools/explain/process.h"
 #include "tools/heap/heap_profile.h"
 #include "tools/leaks/reach.h"
+#include "tools/leaks/roots.h"
 #include "tools/leaks/snapshot.h"
 #include "tools/leaks/stopped_process.h"
 #include "tracker/formats/process_map.h"
@@ -28,13 +30,21 @@ struct SampledBlock {
   uint32_t entry;  // its first entry in the process
 };
 
+// A sampled block that nothing refers to.
+struct LostBlock {
+  size_t sampled;  // its place in Search::sampled()
+  bool is_direct;  // no other lost block leads to it
+};
+
 // Call Take(), then Mark(), then the others.  One thread.
 class Search {
  public:
   explicit Search(uint32_t pid) : process_(pid) {}
 
-  // Stops the process, copies its memory, and lets it go on.  Fails with one line.
-  absl::Status Take();
+  // Stops the process, copies its memory, and lets it go on, or keeps it until this is destroyed.
+  // Fails with one line.
+  enum class After { kGoOn, kStand };
+  absl::Status Take(After after = After::kGoOn);
   // Marks what registers, stacks, data and other mappings refer to, through all blocks of the heap.
   // With `keeps_referrers`, marker().Referrer() tells by which word.
   void Mark(bool keeps_referrers);
@@ -44,11 +54,16 @@ class Search {
     return blocks_.IsReached(sampled.block.number);
   }
 
+  // Call once, after Mark().
+  std::vector<LostBlock> FindLost();
+
   // Reads the recording: a profile of these blocks alone, by their places in sampled().  Fails with
   // one line.  SampledOf() then tells the place in sampled() for a number of the profile's samples.
   absl::StatusOr<heap::HeapProfile> ProfileOf(const std::vector<size_t>& chosen,
                                               const std::string& debug_dir);
   std::optional<size_t> SampledOf(uint32_t live_number) const;
+  // The size that was asked for, of a block of that profile.
+  uint64_t SizeOf(uint32_t live_number) const;
 
   const explain::Process& process() const { return process_; }
   const std::vector<explain::Mapping>& mappings() const { return mappings_; }
@@ -57,6 +72,7 @@ class Search {
   const Snapshot& snapshot() const { return snapshot_; }
   const Marker& marker() const { return marker_; }
   Blocks& blocks() { return blocks_; }
+  const Roots& roots() const { return roots_; }
 
   double stopped_seconds() const { return stopped_seconds_; }
   // Threads that could not be stopped: their registers are not known.
@@ -65,10 +81,15 @@ class Search {
  private:
   absl::Status ReadWhileStopped(const StoppedProcess& stopped);
   void AddAreas();
+  void AddArea(const explain::Area& area);
   void AddTable(const explain::InPlaceBlocks& in_place);
+  void AddOwnData();
   void AddBlocksInPlace();
-  void AddRootsOf(const explain::Mapping& mapping);
+  void AddRootsOf(size_t number);
+  void AddRoots(const std::string& what, uint64_t begin, uint64_t end);
+  bool IsStack(size_t number) const;
   uint64_t BeginOfStack(const explain::Mapping& mapping) const;
+  uint64_t EndOfDeadStack(size_t number) const;
 
   const explain::Process process_;
   std::vector<explain::Mapping> mappings_;
@@ -79,12 +100,19 @@ class Search {
   Snapshot snapshot_;
   std::vector<uint64_t> registers_;
   std::vector<uint64_t> stack_pointers_;
+  std::vector<uint64_t> thread_pointers_;
   Blocks blocks_;
   Marker marker_{snapshot_, &blocks_};
   std::vector<SampledBlock> sampled_;
+  Roots roots_;
+  std::unique_ptr<StoppedProcess> stopped_;  // null: it goes on
   double stopped_seconds_ = 0;
   uint64_t sleeping_threads_ = 0;
-  std::unordered_map<uint32_t, size_t> place_of_;  // of a live block's number, in sampled()
+  struct Place {
+    size_t sampled;
+    uint64_t size_bytes;
+  };
+  std::unordered_map<uint32_t, Place> place_of_;  // of a live block's number
 };
 
 }  // namespace allomon::leaks

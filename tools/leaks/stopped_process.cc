@@ -129,6 +129,7 @@ void StoppedProcess::ReadRegisters(pid_t thread) {
   AddWords(general, &registers_);
 #if defined(__x86_64__)
   stack_pointers_.push_back(general.rsp);
+  thread_pointers_.push_back(general.fs_base);
 #else
   stack_pointers_.push_back(general.sp);
 #endif

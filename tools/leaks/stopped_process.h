@@ -28,6 +28,9 @@ class StoppedProcess {
   // The words of all registers of all threads: general ones, and those of floating point.
   const std::vector<uint64_t>& registers() const { return registers_; }
   const std::vector<uint64_t>& stack_pointers() const { return stack_pointers_; }
+  // Addresses of the threads' control blocks, which the C library keeps; empty where the processor
+  // has no register for them.
+  const std::vector<uint64_t>& thread_pointers() const { return thread_pointers_; }
   size_t threads() const { return threads_.size(); }
   // Threads that did not come to a stop, since they sleep in the kernel: their registers are not
   // known.
@@ -52,6 +55,7 @@ class StoppedProcess {
   std::vector<Stopped> threads_;
   std::vector<uint64_t> registers_;
   std::vector<uint64_t> stack_pointers_;
+  std::vector<uint64_t> thread_pointers_;
   size_t sleeping_ = 0;
 };
 

@@ -39,6 +39,8 @@ Variables ChildVariables(const Options& options, const std::string& library,
       {"ALLOMON_RECORD", memory.Path()},
       {"ALLOMON_RECORD_INODE", memory.Id()},
       {"ALLOMON_RECORD_ONLY", "%p", options.no_children},
+      {"ALLOMON_LEAKS", "exit", options.leaks != LeakCheck::kNone},
+      {"ALLOMON_LEAKS_SUPPRESSIONS", "", false},
       {"ALLOMON_RECORD_LIMIT", "", false},  // the memory file's header has the limit
       {"ALLOMON_LIBRARY", "", false},
       {"ALLOMON_MMAP", "", false},  // each process would say that a recording has no mappings

@@ -96,6 +96,12 @@ std::string MemoryFile::Copy() const {
   return copy;
 }
 
+recording::ExitDesk* MemoryFile::MapDesk() const {
+  void* const page = mmap(nullptr, recording::kExitDeskOffset, PROT_READ | PROT_WRITE, MAP_SHARED,
+                          fd_, static_cast<off_t>(recording::kExitDeskOffset));
+  return page == MAP_FAILED ? nullptr : static_cast<recording::ExitDesk*>(page);
+}
+
 // Lines of maps end with the inode's number and "/memfd:allomon-recording (deleted)".
 bool MemoryFile::IsMappedBy(pid_t process) const {
   struct stat status;

@@ -11,6 +11,7 @@
 
 #include "absl/status/statusor.h"
 #include "tracker/formats/recording_bytes.h"
+#include "tracker/formats/recording_layout.h"
 
 namespace allomon::run {
 
@@ -37,6 +38,10 @@ class MemoryFile {
 
   // Returns a copy of the segments in use, which is a complete recording.
   std::string Copy() const;
+
+  // Maps the desk at which processes wait before they exit; nullptr if there is no address space.
+  // It stays mapped.
+  recording::ExitDesk* MapDesk() const;
 
   // True if the process has the file mapped.
   bool IsMappedBy(pid_t process) const;

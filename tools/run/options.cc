@@ -39,6 +39,14 @@ absl::Status SetInPlace(const std::string& value, Options* options) {
   return absl::OkStatus();
 }
 
+absl::Status SetLeaks(const std::string& value, Options* options) {
+  if (value != "error" && value != "report") {
+    return BadValue("--leaks", value, "error (the run fails) or report (it does not)");
+  }
+  options->leaks = value == "error" ? LeakCheck::kError : LeakCheck::kReport;
+  return absl::OkStatus();
+}
+
 absl::Status SetLimit(const std::string& value, Options* options) {
   return options::ParseLimit(value, &options->limit_bytes);
 }
@@ -60,6 +68,13 @@ absl::Status AddWord(const std::string& word, Options* options) {
 
 absl::Status Check(const Options& options) {
   if (const absl::Status status = options::CheckRate(options.rate); !status.ok()) return status;
+  if (options.leaks == LeakCheck::kNone && !options.suppressions.empty()) {
+    return Bad("--suppressions is for --leaks=error: give both");
+  }
+  if (options.leaks != LeakCheck::kNone && options.keeps_malloc) {
+    return Bad("--leaks and --keep-malloc: the search needs the blocks of mimalloc; give one of "
+               "them");
+  }
   if (options.command.empty()) {
     return Bad("no program to run; allomon run -- PROGRAM ARGUMENTS, and --help says more");
   }
@@ -77,10 +92,12 @@ options::CommandText Text() {
       "exit status is the program's."};
   text.words = options::Words::kProgram;
   text.statuses = {{"0 to 255", "the program's, or 128 + the signal that ended it"},
+                   {"23", "with --leaks=error: blocks were lost, and the program's was 0"},
                    {"2", "bad options, or nothing could be prepared"},
                    {"126, 127", "PROGRAM cannot be executed, or is not there"}};
   text.examples = {{"allomon run -- ./server --port=80", "writes allomon.server.PID.pb.gz"},
-                   {"allomon run --exact -o ls.pb.gz ls", "records every block of ls"}};
+                   {"allomon run --exact -o ls.pb.gz ls", "records every block of ls"},
+                   {"allomon run --leaks=error -- ./test", "fails if ./test loses a block"}};
   text.manual = "tools/run/README.md";
   return text;
 }
@@ -107,6 +124,16 @@ const options::Command<Options>& RunCommand() {
                  SetGuard},
                 {"--in-place", "1/N", "", "leaves one of N samples on the page of its neighbours",
                  SetInPlace},
+                {"--leaks", "error|report", "",
+                 "when a process exits, shows its blocks to which nothing refers; with error the "
+                 "run fails.  Every block is recorded unless a rate is given.",
+                 SetLeaks},
+                {"--suppressions", "FILE", "",
+                 "with --leaks: without stacks that its lines leak:TEXT name; again for more files",
+                 [](const std::string& value, Options* options) {
+                   options->suppressions.push_back(value);
+                   return absl::OkStatus();
+                 }},
                 {"--limit", "BYTES", "256m", "memory for the recording.", SetLimit},
                 {"--seed", "N", "", "draws the same samples again", SetSeed},
                 {"-q, --quiet", "neither progress nor totals; errors are said", &Options::quiet}}}},

@@ -14,6 +14,13 @@
 
 namespace allomon::run {
 
+// What becomes of blocks to which nothing refers when a process exits.
+enum class LeakCheck {
+  kNone,    // nobody looks
+  kReport,  // they are shown
+  kError,   // and the run fails
+};
+
 struct Options : options::Common {
   options::GivenRate rate;  // unset: that of ALLOMON_RATE
   std::optional<std::string> seed;
@@ -23,6 +30,8 @@ struct Options : options::Common {
   bool keeps_malloc = false;  // the program's own, for blocks that are not sampled
   bool quiet = false;         // no progress, no closing lines but errors
   uint64_t limit_bytes = recording::kDefaultLimitBytes;
+  LeakCheck leaks = LeakCheck::kNone;
+  std::vector<std::string> suppressions;  // files, for lost blocks
   std::string out;                   // empty: named by the program
   std::vector<std::string> command;  // the program and its arguments
 };

@@ -8,9 +8,13 @@
 #include <cstring>
 #include <functional>
 #include <memory>
+#include <vector>
 
+#include "tools/leaks/suppressions.h"
 #include "tools/options/documents.h"
+#include "tools/options/recording_options.h"
 #include "tools/run/child.h"
+#include "tools/run/exit_desk.h"
 #include "tools/run/finish.h"
 #include "tools/run/memory_file.h"
 #include "tools/run/notify_relay.h"
@@ -28,6 +32,9 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 constexpr int kBadStatus = 2;
+// The leak sanitizer's, so that what waits for that status need not be changed.  Tests that fail
+// have others.
+constexpr int kLostStatus = 23;
 
 CommandResult Bad(const absl::Status& status) {
   return {kBadStatus, "", Message(std::string(status.message()))};
@@ -71,7 +78,8 @@ struct Run {
 };
 
 Run RunProgram(const Options& options, const Variables& variables, const MemoryFile& memory,
-               const Signals& signals, NotifyRelay* relay, ResidentMemories* resident) {
+               const Signals& signals, NotifyRelay* relay, ExitDesk* desk,
+               ResidentMemories* resident) {
   Run run;
   run.child = StartChild(options.command, variables, signals);
   if (run.child.error != 0) return run;
@@ -80,7 +88,8 @@ Run RunProgram(const Options& options, const Variables& variables, const MemoryF
     progress.Tick();
     resident->Look();
   };
-  run.end = WaitForChild(run.child.pid, signals, tick, relay);
+  run.end = WaitForChild(run.child.pid, signals, tick, relay, desk);
+  if (desk != nullptr) desk->Close(signals);
   resident->NoteEnd(run.child.pid);
   return run;
 }
@@ -107,7 +116,41 @@ bool WantsHostsMalloc() {
   return backend != nullptr && strcmp(backend, "host") == 0;
 }
 
-CommandResult Record(const Options& options, const std::string& library) {
+// Reads the files of --suppressions and of the environment.
+absl::Status ReadSuppressions(const Options& options, heap::Patterns* patterns) {
+  if (options.leaks == LeakCheck::kNone) return absl::OkStatus();
+  std::vector<std::string> paths = options.suppressions;
+  const char* const path = getenv("ALLOMON_LEAKS_SUPPRESSIONS");
+  if (path != nullptr && *path != '\0') paths.emplace_back(path);
+  for (const std::string& file : paths) {
+    const absl::Status status = leaks::AddSuppressions(file, patterns);
+    if (!status.ok()) return status;
+  }
+  return absl::OkStatus();
+}
+
+// A sample would miss most of what a small test loses.
+void SampleAllForLeaks(Options* options) {
+  const bool is_given = options->rate.samples_per_word || getenv("ALLOMON_RATE") != nullptr;
+  if (options->leaks == LeakCheck::kNone || is_given) return;
+  options::SetExact(&options->rate).IgnoreError();
+}
+
+void SayWhatWasSearched(const Options& options, const ExitDesk& desk) {
+  if (desk.not_searched() > 0) {
+    Say(Count(desk.not_searched(), "process") + " could not be searched for lost blocks");
+  }
+  if (desk.searched() == 0 && desk.not_searched() == 0) {
+    Say("no process was searched for lost blocks: each ended by _exit, by a signal or by executing "
+        "another program, or is not recorded");
+  }
+  if (options.quiet || desk.searched() == 0) return;
+  Say(Count(desk.searched(), "process") + " searched for lost blocks at exit, " +
+      (desk.with_losses() == 0 ? "nothing lost" : Number(desk.with_losses()) + " with losses"));
+}
+
+CommandResult Record(const Options& options, const std::string& library,
+                     const heap::Patterns& suppressed) {
   SayIfMappingsAreWanted();
   auto memory = MemoryFile::Create(options.limit_bytes);
   if (!memory.ok()) return Bad(memory.status());
@@ -120,11 +163,19 @@ CommandResult Record(const Options& options, const std::string& library) {
     Variables variables = ChildVariables(options, library, **memory);
     if (relay != nullptr) variables.push_back({"NOTIFY_SOCKET", relay->Address()});
     ResidentMemories resident(**memory);
-    const Run run = RunProgram(options, variables, **memory, signals, relay.get(), &resident);
+    std::unique_ptr<ExitDesk> desk;
+    if (options.leaks != LeakCheck::kNone) desk = ExitDesk::Open(**memory, suppressed);
+    const Run run =
+        RunProgram(options, variables, **memory, signals, relay.get(), desk.get(), &resident);
     if (run.child.error != 0) return NotExecuted(options.command[0], run.child.error);
     Finish(options, **memory, resident, run.child.pid, signals);
     signal = run.end.signal;
     result.status = run.end.status;
+    if (desk != nullptr) SayWhatWasSearched(options, *desk);
+    const bool has_lost = desk != nullptr && desk->with_losses() > 0;
+    if (options.leaks == LeakCheck::kError && has_lost && result.status == 0) {
+      result.status = kLostStatus;
+    }
   }
   if (signal != 0) DieBy(signal);
   return result;
@@ -139,7 +190,7 @@ std::string OutputToCheck(const Options& options) {
 const options::CommandText& RunText() { return RunCommand().Text(); }
 
 CommandResult RunRun(const std::vector<std::string>& args) {
-  const auto options = ParseOptions(args);
+  auto options = ParseOptions(args);
   if (!options.ok()) return Bad(options.status());
   const auto answer = options::AnswerTo(*options, RunCommand().Text());
   if (answer.has_value()) return *answer;
@@ -147,7 +198,11 @@ CommandResult RunRun(const std::vector<std::string>& args) {
   if (!library.ok()) return Bad(library.status());
   const absl::Status writable = CheckOutput(OutputToCheck(*options));
   if (!writable.ok()) return Bad(writable);
-  return Record(*options, *library);
+  heap::Patterns suppressed;
+  const absl::Status suppressions = ReadSuppressions(*options, &suppressed);
+  if (!suppressions.ok()) return Bad(suppressions);
+  SampleAllForLeaks(&*options);
+  return Record(*options, *library, suppressed);
 }
 
 }  // namespace allomon::run

@@ -125,22 +125,28 @@ void StopWith(pid_t pid, int signal) {
 }  // namespace
 
 ChildChange WaitForChild(pid_t pid, const Signals& signals, const std::function<void()>& tick,
-                         NotifyRelay* relay) {
-  int wait_milliseconds = kFirstTickMilliseconds;
+                         NotifyRelay* relay, ExitDesk* desk) {
+  int wait_milliseconds = kFirstTickMilliseconds, waited_milliseconds = 0;
   for (;;) {
     const ChildChange change = AskForChild(pid);
     // Forwards after asking for the child's state, so that the child's last messages are sent on.
     if (relay != nullptr) relay->Forward();
+    if (desk != nullptr) desk->Attend();
     if (change.state == ChildState::kEnded) return change;
     if (change.state == ChildState::kStopped) StopWith(pid, change.signal);
+    const int step_milliseconds = desk == nullptr ? wait_milliseconds : ExitDesk::kMilliseconds;
     siginfo_t info = {};
-    const int signal = signals.Wait(wait_milliseconds, &info);
+    const int signal = signals.Wait(step_milliseconds, &info);
     if (signal == 0) {
+      waited_milliseconds += step_milliseconds;
+      if (waited_milliseconds < wait_milliseconds) continue;
+      waited_milliseconds = 0;
       wait_milliseconds = std::min(2 * wait_milliseconds, kTicksMilliseconds);
       tick();
     } else if (IsToBePassedOn(signal, info)) {
       kill(pid, signal);
     }
+    if (desk != nullptr && IsRequestToEnd(signal)) desk->Interrupt();
   }
 }
 

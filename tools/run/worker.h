@@ -10,6 +10,7 @@
 #include <string>
 
 #include "tools/run/child.h"
+#include "tools/run/exit_desk.h"
 #include "tools/run/notify_relay.h"
 #include "tools/run/signals.h"
 
@@ -40,9 +41,10 @@ inline constexpr int kFirstTickMilliseconds = 50;
 
 // Returns when the child has ended; the child's own children may still run.  Passes signals on, and
 // stops this process when the child is stopped.  Calls `tick` after 50 ms, then
-// more rarely, at last twice a second.  Forwards messages of `relay`, if that is not null.
+// more rarely, at last twice a second.  Forwards messages of `relay`, and attends to `desk`, if they
+// are not null.
 ChildChange WaitForChild(pid_t pid, const Signals& signals, const std::function<void()>& tick,
-                         NotifyRelay* relay);
+                         NotifyRelay* relay, ExitDesk* desk);
 
 }  // namespace allomon::run
 

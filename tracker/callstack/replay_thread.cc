@@ -4,6 +4,7 @@
 #include <pthread.h>
 #include <sys/mman.h>
 
+#include "tracker/base/own_mappings.h"
 #include "tracker/base/tagged_free_list.h"
 
 namespace allomon::internal {
@@ -55,6 +56,7 @@ ReplayBlock* MapBlock() {
       mmap(nullptr, kBlockBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   errno = saved_errno;
   if (memory == MAP_FAILED) return nullptr;
+  NoteMapping(memory, kBlockBytes, MappingUse::kTables);
   auto* block = static_cast<ReplayBlock*>(memory);
   block->index = index;
   // Serials of different blocks differ, for longer than a program can count.

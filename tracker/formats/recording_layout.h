@@ -46,6 +46,15 @@ struct FileHeader {
   uint64_t segments_lost;  // requested when the limit was reached or the disk was full
 };
 
+// The desk of a memory file, kExitDeskOffset bytes from its beginning: a process that is about to
+// exit waits there until the file's owner has looked at its memory (tools/run/exit_desk.h).
+struct ExitDesk {
+  uint32_t is_open;  // 1: the owner attends to it
+  uint32_t asking;   // the kernel's id of the thread that waits in exit(); 0: no thread
+  uint64_t beats;    // grows for as long as the owner attends to it
+};
+inline constexpr uint64_t kExitDeskOffset = 4096;
+
 inline constexpr uint32_t kSegmentMagic = 0x47455341;  // "ASEG"
 
 enum class SegmentKind : uint32_t {

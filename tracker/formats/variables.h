@@ -50,6 +50,12 @@ inline constexpr KnownVariable kVariables[] = {
     // Default: `no`.  `1/N` keeps one of N followed samples, on average, on the page where it
     // would lie without sampling.  Frees of the page's other blocks then cost more.
     {"ALLOMON_IN_PLACE", VariableReader::kPreload},
+    // Default: `no`.  `exit`, set by `allomon run --leaks=error`, has the process wait in exit()
+    // until its memory was searched for blocks that nothing refers to.
+    {"ALLOMON_LEAKS", VariableReader::kPreload},
+    // Default: none.  A file of suppressions for `allomon run --leaks=error`, beside those of
+    // `--suppressions`.
+    {"ALLOMON_LEAKS_SUPPRESSIONS", VariableReader::kCommand},
     // Default: found beside the command.  The path of the `liballomon.so` that `allomon run`
     // preloads.
     {"ALLOMON_LIBRARY", VariableReader::kCommand},

@@ -256,11 +256,12 @@ options::CommandText LeaksText() {
       "It needs the rights of a debugger (ptrace_scope), a process that records, and mimalloc "
       "2.0.9 underneath."};
   text.words = options::Words::kProcess;
-  text.statuses = {{"0", "something refers to each sampled block; or paths are shown"},
+  text.statuses = {{"0", "something refers to each sampled block; or paths or roots are shown"},
                    {"1", "some blocks are shown, to which nothing does"},
                    {"2", "bad input, or the process may not be read"}};
   text.examples = {{"allomon leaks 4711", "the functions whose blocks process 4711 has lost"},
                    {"allomon leaks --by=label:tenant 4711", "for which tenants"},
+                   {"allomon leaks --roots 4711", "which memory was searched for references"},
                    {"allomon leaks --why=Registry::Add 4711",
                     "which variables lead to blocks of Registry::Add"}};
   text.manual = "tools/leaks/README.md";
@@ -339,6 +340,10 @@ const options::Command<Options>& TableOf(Command command) {
                 options->suppressions.push_back(value);
                 return absl::OkStatus();
               }},
+             {"--roots",
+              "instead, where the search begins, and what it leaves out: a block that only such "
+              "memory refers to is shown although it is alive",
+              &Options::roots},
              {"--why", "FUNCTION", "",
               "instead, what keeps blocks alive that functions like this "
               "allocated: paths of references from roots",

@@ -70,7 +70,9 @@ struct Options : options::Common {
 
   // Of leaks only.
   bool only_direct = false;
+  bool roots = false;
   std::vector<std::string> suppressions;  // files
+  heap::Patterns suppressed;              // their lines, for paths of modules
   std::string why;                        // a pattern of functions; empty: none
 };
 
