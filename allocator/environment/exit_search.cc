@@ -24,7 +24,8 @@ using recording::ExitDesk;
 
 // Longer pauses of `allomon run` between two beats mean that it has ended.
 constexpr uint64_t kMostSilentNanos = 2'000'000'000;
-// A look that comes later than this was held up: the process was stopped, and `allomon run` with it.
+// A look that comes later than this was held up: the process was stopped, and `allomon run` with
+// it.
 constexpr uint64_t kMostLookNanos = 50'000'000;
 
 ExitDesk* desk = nullptr;
@@ -126,8 +127,9 @@ void AllowTracer(const std::string& record) {
 void WaitAtExitIfWanted(const EnvironmentOptions& options) {
   if (!options.leaks) return;
   if (options.record_inode == 0) {
-    return Say("ALLOMON_LEAKS=exit: allomon run --leaks=error sets it, and searches; nobody else "
-               "does, so nothing is searched at exit");
+    return Say(
+        "ALLOMON_LEAKS=exit: allomon run --leaks=error sets it, and searches; nobody else "
+        "does, so nothing is searched at exit");
   }
   const bool is_for_others =
       options.record_only != 0 && options.record_only != static_cast<uint64_t>(sys::Getpid());

@@ -2,11 +2,15 @@
 #include <gtest/gtest.h>
 
 #include <numeric>
+#include <string>
+#include <utility>
 #include <vector>
 
+#include "tools/report/flat/origin.h"
 #include "tools/report/picture/treemap.h"
 #include "tools/text/amounts.h"
 #include "tools/text/grid.h"
+#include "tools/text/names.h"
 #include "tools/text/plain_text.h"
 
 namespace allomon::report {
@@ -155,6 +159,72 @@ TEST(UnitsTest, TimesAndCalls) {
   EXPECT_EQ(Percentage(12.345), "12.3%");
   EXPECT_EQ(PercentOf(1, 0), 0);
 }
+
+// ---- Names in a grid.
+
+std::string Formatted(const std::vector<std::string>& names, int width, bool keeps_apart = true) {
+  Column column = {"name", Column::Kind::kText};
+  column.cut = FitName;
+  column.keeps_apart = keeps_apart;
+  Grid grid = {{column}, {}};
+  for (const std::string& name : names) grid.rows.push_back({{name}});
+  return FormatGrid(std::move(grid), width, Charset::kAscii, false);
+}
+
+const std::string kInt = "Cache<std::string, int>::Insert(int)";
+const std::string kLong = "Cache<std::string, long>::Insert(long)";
+
+TEST(Grid, NamesThatAreCutToOneTextSayWhatTheyDifferIn) {
+  EXPECT_EQ(Formatted({kInt, kLong, "g()"}, 30),
+            "name\nCache::Insert int>::Insert(i~\nCache::Insert long>::Insert(~\ng()\n");
+  EXPECT_EQ(Formatted({"alpha::x::Foo::bar", "beta::x::Foo::bar"}, 16),
+            "name\n~Foo::bar alpha\n~Foo::bar beta\n");
+}
+
+TEST(Grid, NamesThatFitOrAreTheSameAreLeftAlone) {
+  EXPECT_EQ(Formatted({kInt, kLong}, 80), "name\n" + kInt + "\n" + kLong + "\n");
+  EXPECT_EQ(Formatted({kInt, kInt}, 30), "name\nCache::Insert\nCache::Insert\n");
+  EXPECT_EQ(Formatted({kInt, kLong}, 30, false), "name\nCache::Insert\nCache::Insert\n");
+}
+
+TEST(Grid, NoLineIsLongerThanItsWidth) {
+  for (int width = 6; width < 60; ++width) {
+    const std::string text =
+        Formatted({kInt, kLong, "Cache<A>::Insert", "Cache<\xc3\xa4>::Insert"}, width);
+    for (size_t begin = 0; begin < text.size();) {
+      const size_t end = text.find('\n', begin);
+      EXPECT_LE(end - begin, static_cast<size_t>(width) + 1) << text;  // a byte more for a letter
+      begin = end + 1;
+    }
+  }
+}
+
+// ---- The meaning of a picture's colours.
+
+TEST(OriginTest, OfSourceFiles) {
+  EXPECT_EQ(OriginOf({"Server::Open(int)", "server/server.cc: 12"}), Origin::kProgram);
+  EXPECT_EQ(OriginOf({"Server::Open(int)", "/home/me/server/server.cc: 12"}), Origin::kProgram);
+  EXPECT_EQ(OriginOf({"absl::Cord::f()", "/usr/include/absl/cord.h: 7"}), Origin::kLibrary);
+  EXPECT_EQ(OriginOf({"void __gnu::f()", "/usr/include/c++/12/bits/alloc.h: 7"}), Origin::kRuntime);
+}
+
+TEST(OriginTest, OfModules) {
+  EXPECT_EQ(OriginOf({"f", "python3.11: 0x5132c0"}), Origin::kProgram);
+  EXPECT_EQ(OriginOf({"f", "libssl.so.3: 0x5132c0"}), Origin::kLibrary);
+  EXPECT_EQ(OriginOf({"f", "_json.cpython-311-x86_64-linux-gnu.so: 0x12"}), Origin::kLibrary);
+  EXPECT_EQ(OriginOf({"__alloc_dir", "libc.so.6: 0xcfcf0"}), Origin::kRuntime);
+  EXPECT_EQ(OriginOf({"_dl_init", "ld-linux-x86-64.so.2: 0xcf0"}), Origin::kRuntime);
+}
+
+// Templates of the library are compiled into the program.
+TEST(OriginTest, OfTheStandardLibraryByName) {
+  EXPECT_EQ(OriginOf({"void std::vector<S>::emplace_back<S>(S&&)", "server: 0x12"}),
+            Origin::kRuntime);
+  EXPECT_EQ(OriginOf({"operator new(unsigned long)", "server: 0x12"}), Origin::kRuntime);
+  EXPECT_EQ(OriginOf({"std_f()", "server: 0x12"}), Origin::kProgram);
+}
+
+TEST(OriginTest, OfWhatIsNoFunction) { EXPECT_EQ(OriginOf({"<gc>", ""}), Origin::kNone); }
 
 }  // namespace
 }  // namespace allomon::report

@@ -95,8 +95,7 @@ std::string TextOf(const HeapProfile& profile, const Search& search,
   const bool is_exact = heap::SamplingOf(profile, heap::Metric::kLive).IsExact();
   const std::string about = is_exact ? "" : "about ";
   const auto number = [](double value) { return std::to_string(std::llround(value)); };
-  std::string text = search.process().name() + " (pid " +
-                     std::to_string(search.process().pid()) +
+  std::string text = search.process().name() + " (pid " + std::to_string(search.process().pid()) +
                      "): detected memory leaks: at its exit nothing refers to these blocks\n";
   double blocks = 0, bytes = 0;
   for (const Leak& leak : leaks) {
@@ -125,9 +124,9 @@ std::string PrintableLines(const std::string& text) {
 
 ExitReport NotSearched(const Search& search, const absl::Status& status) {
   const std::string who = search.process().name().empty() ? "process" : search.process().name();
-  return {Verdict::kNotSearched, who + " (" + std::to_string(search.process().pid()) +
-                                     ") was not searched for lost blocks: " +
-                                     std::string(status.message())};
+  return {Verdict::kNotSearched,
+          who + " (" + std::to_string(search.process().pid()) +
+              ") was not searched for lost blocks: " + std::string(status.message())};
 }
 
 }  // namespace

@@ -14,7 +14,8 @@ enum class Verdict { kNothingLost, kLost, kNotSearched };
 
 struct ExitReport {
   Verdict verdict = Verdict::kNothingLost;
-  std::string text;  // of lost blocks, the report; of a process that was not searched, why: one line
+  std::string
+      text;  // of lost blocks, the report; of a process that was not searched, why: one line
 };
 
 // Stops the process, and searches it as `allomon leaks` does.  It stands until this returns.

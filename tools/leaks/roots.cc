@@ -77,9 +77,8 @@ std::string Roots::Text() const {
     std::stable_sort(rows.begin(), rows.end(),
                      [](const Row& a, const Row& b) { return a.size_bytes > b.size_bytes; });
     for (const Row& row : rows) {
-      grid.rows.push_back({{Printable(row.what, charset)},
-                           {CountText(row.places)},
-                           {BytesText(row.size_bytes)}});
+      grid.rows.push_back(
+          {{Printable(row.what, charset)}, {CountText(row.places)}, {BytesText(row.size_bytes)}});
       if (grid.columns.size() > 3) grid.rows.back().push_back({CountText(row.blocks)});
     }
     return FormatGrid(std::move(grid), 0, charset, false);
@@ -89,8 +88,7 @@ std::string Roots::Text() const {
                       {"places"},
                       {"bytes"},
                       {"blocks found"}};
-  unsearched.columns = {
-      {"not searched", report::Column::Kind::kText}, {"places"}, {"bytes"}};
+  unsearched.columns = {{"not searched", report::Column::Kind::kText}, {"places"}, {"bytes"}};
   return text(searched_, std::move(searched)) + "\n" + text(unsearched_, std::move(unsearched));
 }
 

@@ -174,7 +174,8 @@ uint64_t Search::EndOfDeadStack(size_t number) const {
     const uint64_t block = address - 2 * sizeof(word);
     if (word == block && two_before == block && block % kAlignment == 0) {
       dead = dead == mapping.begin ? block : dead;
-      is_alive = is_alive || std::count(thread_pointers_.begin(), thread_pointers_.end(), block) > 0;
+      is_alive =
+          is_alive || std::count(thread_pointers_.begin(), thread_pointers_.end(), block) > 0;
     }
     two_before = before;
     before = word;

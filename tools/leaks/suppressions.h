@@ -11,8 +11,9 @@
 namespace allomon::leaks {
 
 // Adds a pattern for each line "leak:TEXT" of the file: it matches names with that text in them,
-// where `*` is any text, `^` at the text's begin the name's begin, and `$` its end.  Empty lines and
-// those that begin with `#` are left out.  Fails with one line that names the file and the line.
+// where `*` is any text, `^` at the text's begin the name's begin, and `$` its end.  Empty lines
+// and those that begin with `#` are left out.  Fails with one line that names the file and the
+// line.
 absl::Status AddSuppressions(const std::string& path, heap::Patterns* patterns);
 
 // Removes samples with a frame in a module that a pattern matches by its path.  Functions and files

@@ -1,5 +1,5 @@
-// Attends to processes that are about to exit: each is stopped, and searched for blocks that nothing
-// refers to any more.
+// Attends to processes that are about to exit: each is stopped, and searched for blocks that
+// nothing refers to any more.
 #ifndef ALLOMON_TOOLS_RUN_EXIT_DESK_H_
 #define ALLOMON_TOOLS_RUN_EXIT_DESK_H_
 

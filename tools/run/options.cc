@@ -72,8 +72,9 @@ absl::Status Check(const Options& options) {
     return Bad("--suppressions is for --leaks=error: give both");
   }
   if (options.leaks != LeakCheck::kNone && options.keeps_malloc) {
-    return Bad("--leaks and --keep-malloc: the search needs the blocks of mimalloc; give one of "
-               "them");
+    return Bad(
+        "--leaks and --keep-malloc: the search needs the blocks of mimalloc; give one of "
+        "them");
   }
   if (options.command.empty()) {
     return Bad("no program to run; allomon run -- PROGRAM ARGUMENTS, and --help says more");

@@ -32,8 +32,8 @@ struct Options : options::Common {
   uint64_t limit_bytes = recording::kDefaultLimitBytes;
   LeakCheck leaks = LeakCheck::kNone;
   std::vector<std::string> suppressions;  // files, for lost blocks
-  std::string out;                   // empty: named by the program
-  std::vector<std::string> command;  // the program and its arguments
+  std::string out;                        // empty: named by the program
+  std::vector<std::string> command;       // the program and its arguments
 };
 
 const options::Command<Options>& RunCommand();

@@ -41,8 +41,8 @@ inline constexpr int kFirstTickMilliseconds = 50;
 
 // Returns when the child has ended; the child's own children may still run.  Passes signals on, and
 // stops this process when the child is stopped.  Calls `tick` after 50 ms, then
-// more rarely, at last twice a second.  Forwards messages of `relay`, and attends to `desk`, if they
-// are not null.
+// more rarely, at last twice a second.  Forwards messages of `relay`, and attends to `desk`, if
+// they are not null.
 ChildChange WaitForChild(pid_t pid, const Signals& signals, const std::function<void()>& tick,
                          NotifyRelay* relay, ExitDesk* desk);
 
