@@ -55,7 +55,11 @@ absl::Status AddLine(std::string_view line, heap::Patterns* patterns) {
 
 absl::Status AddSuppressions(const std::string& path, heap::Patterns* patterns) {
   const auto text = load::ReadBytes(path, kMostBytes);
-  if (!text.ok()) return text.status();
+  if (!text.ok()) {
+    // The rest of the line is of recordings.
+    const std::string why(text.status().message());
+    return Bad("--suppressions: " + why.substr(0, why.find(';')));
+  }
   size_t number = 0;
   for (std::string_view rest = *text; !rest.empty();) {
     const size_t end = std::min(rest.find('\n'), rest.size());
