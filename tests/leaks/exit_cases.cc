@@ -25,7 +25,6 @@ void* library_pointer = nullptr;
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
-#include <functional>
 #include <list>
 #include <map>
 #include <memory>
@@ -222,6 +221,19 @@ CASE Traced() {
   if (ptrace(PTRACE_TRACEME, 0, nullptr, nullptr) != 0) _exit(4);
 }
 
+// A thread that waits for a child of vfork cannot be stopped.
+CASE AsleepInKernel() {
+  Used(malloc(83));
+  std::thread([] {
+    const timespec pause = {3, 0};
+    if (vfork() == 0) {
+      syscall(SYS_nanosleep, &pause, nullptr);
+      syscall(SYS_exit_group, 0);
+    }
+  }).detach();
+  usleep(500'000);
+}
+
 CASE AfterLine() {
   Used(malloc(82));
   puts("ready");
@@ -321,12 +333,6 @@ CASE QuickEnd() {
   _exit(0);
 }
 
-CASE Function() {
-  static std::function<int()> function;
-  const std::string text(100, 'x');
-  function = [text] { return static_cast<int>(text.size()); };
-}
-
 }  // extern "C"
 
 namespace {
@@ -344,11 +350,11 @@ constexpr Case kCases[] = {
     ENTRY(Ring), ENTRY(CycleOfSharedPointers), ENTRY(InDestroyedContainer),
     ENTRY(OverwrittenGlobal), ENTRY(OnStackOfEndedThread), ENTRY(InStorageOfEndedThread),
     ENTRY(InKeyOfEndedThread), ENTRY(InUnloadedLibrary), ENTRY(InHandler), ENTRY(AtExit),
-    ENTRY(InChild), ENTRY(BehindFilter), ENTRY(Traced), ENTRY(AfterLine), ENTRY(WithOwnStatus),
+    ENTRY(InChild), ENTRY(BehindFilter), ENTRY(Traced), ENTRY(AsleepInKernel), ENTRY(AfterLine), ENTRY(WithOwnStatus),
     ENTRY(XorPointer), ENTRY(TaggedAbove), ENTRY(InGlobal), ENTRY(ByMiddle), ENTRY(TaggedBelow),
     ENTRY(InStaticObjects), ENTRY(InStorageOfThread), ENTRY(OfRunningThread), ENTRY(InLibrary),
     ENTRY(OnStackOfExit), ENTRY(InMapping), ENTRY(InMappingOfOthers), ENTRY(FirstThreadEnds),
-    ENTRY(QuickEnd), ENTRY(Function),
+    ENTRY(QuickEnd),
 };
 // clang-format on
 

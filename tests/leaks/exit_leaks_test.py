@@ -64,7 +64,6 @@ EXPECTED = {
             "InMappingOfOthers",
             "FirstThreadEnds",
             "QuickEnd",
-            "Function",
         ),
         (0, 0, 0, 0),
     ),
@@ -211,6 +210,15 @@ class ExitLeaks(Case):
             r"^allomon run: exit_cases \(\d+\) was not searched for lost blocks: process \d+ may "
             r"not be stopped: .*\n"
             r"allomon run: 1 process could not be searched for lost blocks\n$",
+        )
+
+    def test_a_thread_that_sleeps_in_the_kernel(self):
+        done = self.run_case(CASES, "AsleepInKernel")
+        self.assertEqual(done.returncode, 0)
+        self.assertRegex(
+            done.stderr,
+            r"^allomon run: exit_cases \(\d+\) was not searched for lost blocks: 1 thread sleeps in "
+            r"the kernel, so registers are not known\n.*\n$",
         )
 
     def test_many_at_once(self):

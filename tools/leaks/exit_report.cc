@@ -137,6 +137,12 @@ ExitReport ReportAtExit(uint32_t pid, const heap::Patterns& suppressed,
   const absl::Status taken = search.Take(Search::After::kStand);
   stands();
   if (!taken.ok()) return NotSearched(search, taken);
+  if (search.sleeping_threads() > 0) {
+    const std::string count = std::to_string(search.sleeping_threads());
+    return NotSearched(search, absl::UnavailableError(
+                                   count + (count == "1" ? " thread sleeps" : " threads sleep") +
+                                   " in the kernel, so registers are not known"));
+  }
   search.Mark(false);
   std::vector<size_t> places;
   std::unordered_set<size_t> direct;
