@@ -350,11 +350,11 @@ constexpr Case kCases[] = {
     ENTRY(Ring), ENTRY(CycleOfSharedPointers), ENTRY(InDestroyedContainer),
     ENTRY(OverwrittenGlobal), ENTRY(OnStackOfEndedThread), ENTRY(InStorageOfEndedThread),
     ENTRY(InKeyOfEndedThread), ENTRY(InUnloadedLibrary), ENTRY(InHandler), ENTRY(AtExit),
-    ENTRY(InChild), ENTRY(BehindFilter), ENTRY(Traced), ENTRY(AsleepInKernel), ENTRY(AfterLine), ENTRY(WithOwnStatus),
-    ENTRY(XorPointer), ENTRY(TaggedAbove), ENTRY(InGlobal), ENTRY(ByMiddle), ENTRY(TaggedBelow),
-    ENTRY(InStaticObjects), ENTRY(InStorageOfThread), ENTRY(OfRunningThread), ENTRY(InLibrary),
-    ENTRY(OnStackOfExit), ENTRY(InMapping), ENTRY(InMappingOfOthers), ENTRY(FirstThreadEnds),
-    ENTRY(QuickEnd),
+    ENTRY(InChild), ENTRY(BehindFilter), ENTRY(Traced), ENTRY(AsleepInKernel), ENTRY(AfterLine),
+    ENTRY(WithOwnStatus), ENTRY(XorPointer), ENTRY(TaggedAbove), ENTRY(InGlobal), ENTRY(ByMiddle),
+    ENTRY(TaggedBelow), ENTRY(InStaticObjects), ENTRY(InStorageOfThread), ENTRY(OfRunningThread),
+    ENTRY(InLibrary), ENTRY(OnStackOfExit), ENTRY(InMapping), ENTRY(InMappingOfOthers),
+    ENTRY(FirstThreadEnds), ENTRY(QuickEnd),
 };
 // clang-format on
 

@@ -217,8 +217,8 @@ class ExitLeaks(Case):
         self.assertEqual(done.returncode, 0)
         self.assertRegex(
             done.stderr,
-            r"^allomon run: exit_cases \(\d+\) was not searched for lost blocks: 1 thread sleeps in "
-            r"the kernel, so registers are not known\n.*\n$",
+            r"^allomon run: exit_cases \(\d+\) was not searched for lost blocks: 1 thread sleeps "
+            r"in the kernel, so registers are not known\n.*\n$",
         )
 
     def test_many_at_once(self):
