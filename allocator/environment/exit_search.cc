@@ -5,7 +5,6 @@
 #include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
-#include <time.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -13,6 +12,7 @@
 #include <cstdlib>
 
 #include "allocator/environment/auto_profile_say.h"
+#include "tracker/base/clock.h"
 #include "tracker/base/sys/raw_calls.h"
 #include "tracker/base/thread_id.h"
 #include "tracker/formats/recording_layout.h"
@@ -29,13 +29,6 @@ constexpr uint64_t kMostSilentNanos = 2'000'000'000;
 constexpr uint64_t kMostLookNanos = 50'000'000;
 
 ExitDesk* desk = nullptr;
-
-// By the vDSO, without a system call.
-uint64_t NowNanos() {
-  timespec now = {};
-  clock_gettime(CLOCK_MONOTONIC, &now);
-  return static_cast<uint64_t>(now.tv_sec) * 1'000'000'000 + static_cast<uint64_t>(now.tv_nsec);
-}
 
 // Registers that a function need not keep may still have addresses of lost blocks.
 inline void PauseWithoutStaleRegisters() {
@@ -61,7 +54,8 @@ inline void PauseWithoutStaleRegisters() {
 class Silence {
  public:
   uint64_t LookNanos() {
-    const uint64_t beats = __atomic_load_n(&desk->beats, __ATOMIC_RELAXED), now = NowNanos();
+    const uint64_t beats = __atomic_load_n(&desk->beats, __ATOMIC_RELAXED),
+                   now = ClockNanos(CLOCK_MONOTONIC);
     silent_nanos_ = beats == beats_ ? silent_nanos_ + std::min(now - look_, kMostLookNanos) : 0;
     beats_ = beats;
     look_ = now;
@@ -70,7 +64,7 @@ class Silence {
 
  private:
   uint64_t beats_ = __atomic_load_n(&desk->beats, __ATOMIC_RELAXED);
-  uint64_t look_ = NowNanos();
+  uint64_t look_ = ClockNanos(CLOCK_MONOTONIC);
   uint64_t silent_nanos_ = 0;
 };
 
