@@ -14,7 +14,7 @@ add_custom_command(OUTPUT "${page}" COMMAND "${flame}/embed.sh" "${page}" ${page
 add_library(allomon_tools STATIC ${tool_sources} "${page}")
 target_link_libraries(allomon_tools PUBLIC allomon_flags "${core}" allomon_dwarf
   absl::status absl::statusor nlohmann_json::nlohmann_json ZLIB::ZLIB ${ALLOMON_IBERTY}
-  allomon_httplib Threads::Threads)
+  allomon_httplib Threads::Threads ${CMAKE_DL_LIBS})
 if(ALLOMON_ZSTD_FOUND)
   target_compile_definitions(allomon_tools PRIVATE ALLOMON_HAS_ZSTD)
   target_link_libraries(allomon_tools PUBLIC ${ALLOMON_ZSTD_LINK_LIBRARIES})

@@ -13,24 +13,37 @@ namespace allomon::interchange {
 namespace {
 
 // Counts inlined calls, too: a few bytes of a hostile file can stand for very many.
-bool HasFewFrames(const heap::HeapProfile& profile) {
-  size_t frames = 0;
+bool HasFewFrames(const heap::HeapProfile& profile, size_t* frames) {
   for (const heap::Sample& sample : profile.samples) {
     for (const uint32_t location : sample.stack) {
-      frames += profile.locations[location].lines.size() + 1;
-      if (frames > kMostFrames) return false;
+      *frames += profile.locations[location].lines.size() + 1;
+      if (*frames > kMostFrames) return false;
     }
   }
   return true;
+}
+
+absl::Status TooManyFrames() {
+  return absl::InvalidArgumentError("more than " + std::to_string(kMostFrames) +
+                                    " frames of stacks: record fewer (--rate, --limit)");
 }
 
 }  // namespace
 
 absl::StatusOr<OutputFiles> Export(const ExportFormat& format, const heap::HeapProfile& profile,
                                    heap::Metric metric) {
-  if (HasFewFrames(profile)) return format.run(profile, metric);
-  return absl::InvalidArgumentError("more than " + std::to_string(kMostFrames) +
-                                    " frames of stacks: record fewer (--rate, --limit)");
+  size_t frames = 0;
+  return HasFewFrames(profile, &frames) ? format.run(profile, metric) : TooManyFrames();
+}
+
+absl::StatusOr<OutputFiles> ExportSeries(const ExportFormat& format,
+                                         const std::vector<heap::HeapProfile>& profiles,
+                                         heap::Metric metric) {
+  size_t frames = 0;
+  for (const heap::HeapProfile& profile : profiles) {
+    if (!HasFewFrames(profile, &frames)) return TooManyFrames();
+  }
+  return format.run_series(profiles, metric);
 }
 
 const std::vector<ExportFormat>& ExportFormats() {
@@ -49,6 +62,8 @@ const std::vector<ExportFormat>& ExportFormats() {
       {"mlmon", "mlprof and allomon report: mlmon.out and its .sources", "mlmon.out", ToMlmon},
       {"otlp", "collectors of OpenTelemetry: profiles in protobuf", "otlp", ToOtlp, false},
       {"otlp-json", "collectors of OpenTelemetry: the same in JSON", "otlp.json", ToOtlpJson},
+      {"perfetto", "Perfetto, ui.perfetto.dev: several files are dumps in time", "pftrace",
+       ToPerfetto, false, ToPerfettoSeries},
       {"csv", "spreadsheets and data frames: a row per stack and size", "csv", ToCsv},
       {"json", "your own programs: all that the profile has", "json", ToJson},
   };

@@ -20,12 +20,17 @@ namespace allomon::interchange {
 using ExportFunction = absl::StatusOr<OutputFiles> (*)(const heap::HeapProfile& profile,
                                                        heap::Metric metric);
 
+// The same for several profiles that do not add up, such as copies of one recording in time.
+using SeriesFunction = absl::StatusOr<OutputFiles> (*)(
+    const std::vector<heap::HeapProfile>& profiles, heap::Metric metric);
+
 struct ExportFormat {
   const char* name;
   const char* summary;    // programs that read the format
   const char* extension;  // of the format's files
   ExportFunction run;
   bool is_text = true;
+  SeriesFunction run_series = nullptr;  // of formats that have times: several files are no sum
 };
 
 const std::vector<ExportFormat>& ExportFormats();
@@ -34,6 +39,9 @@ const std::vector<ExportFormat>& ExportFormats();
 // function takes some dozen bytes for each frame.
 absl::StatusOr<OutputFiles> Export(const ExportFormat& format, const heap::HeapProfile& profile,
                                    heap::Metric metric);
+absl::StatusOr<OutputFiles> ExportSeries(const ExportFormat& format,
+                                         const std::vector<heap::HeapProfile>& profiles,
+                                         heap::Metric metric);
 inline constexpr size_t kMostFrames = size_t{1} << 27;
 
 // Returns nullptr if no format has that name.

@@ -105,11 +105,12 @@ absl::StatusOr<Metric> MetricToWrite(const ExportOptions& options, const HeapPro
              MetricsOf(profile));
 }
 
-absl::StatusOr<HeapProfile> Load(const ExportOptions& options) {
+absl::StatusOr<HeapProfile> Load(const ExportOptions& options,
+                                 const std::vector<std::string>& files) {
   load::LoadOptions load_options;
   load_options.debug_dir = options.debug_dir;
   load_options.counts_metric = options.metric.value_or(Metric::kLive);
-  return load::LoadSum(options.files, load_options, nullptr);
+  return load::LoadSum(files, load_options, nullptr);
 }
 
 absl::Status Choose(const ExportOptions& options, HeapProfile* profile) {
@@ -118,12 +119,34 @@ absl::Status Choose(const ExportOptions& options, HeapProfile* profile) {
   return why_not.empty() ? absl::OkStatus() : Bad(Named(options) + ": " + why_not);
 }
 
-absl::StatusOr<OutputFiles> Convert(const ExportOptions& options) {
-  auto profile = Load(options);
-  if (!profile.ok()) return profile.status();
+absl::StatusOr<HeapProfile> LoadChosen(const ExportOptions& options,
+                                       const std::vector<std::string>& files) {
+  auto profile = Load(options, files);
+  if (!profile.ok()) return profile;
   const absl::Status chosen = Choose(options, &*profile);
   if (!chosen.ok()) return chosen;
   NarrowMappings(&*profile);
+  return profile;
+}
+
+absl::StatusOr<OutputFiles> ConvertSeries(const ExportOptions& options) {
+  std::vector<HeapProfile> profiles;
+  for (const std::string& file : options.files) {
+    auto profile = LoadChosen(options, {file});
+    if (!profile.ok()) return profile.status();
+    const auto metric = MetricToWrite(options, *profile);
+    if (!metric.ok()) return metric.status();
+    profiles.push_back(*std::move(profile));
+  }
+  return ExportSeries(*options.format, profiles, options.metric.value_or(Metric::kLive));
+}
+
+absl::StatusOr<OutputFiles> Convert(const ExportOptions& options) {
+  if (options.format->run_series != nullptr && options.files.size() > 1) {
+    return ConvertSeries(options);
+  }
+  auto profile = LoadChosen(options, options.files);
+  if (!profile.ok()) return profile.status();
   const auto metric = MetricToWrite(options, *profile);
   if (!metric.ok()) return metric.status();
   auto files = Export(*options.format, *profile, *metric);

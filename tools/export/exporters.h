@@ -4,6 +4,7 @@
 
 #include <nlohmann/json.hpp>
 #include <string>
+#include <vector>
 
 #include "absl/status/statusor.h"
 #include "tools/heap/heap_profile.h"
@@ -26,6 +27,8 @@ Exported ToJemalloc(const heap::HeapProfile& profile, heap::Metric metric);
 Exported ToMlmon(const heap::HeapProfile& profile, heap::Metric metric);
 Exported ToOtlp(const heap::HeapProfile& profile, heap::Metric metric);
 Exported ToOtlpJson(const heap::HeapProfile& profile, heap::Metric metric);
+Exported ToPerfetto(const heap::HeapProfile& profile, heap::Metric metric);
+Exported ToPerfettoSeries(const std::vector<heap::HeapProfile>& profiles, heap::Metric metric);
 Exported ToCsv(const heap::HeapProfile& profile, heap::Metric metric);
 Exported ToJson(const heap::HeapProfile& profile, heap::Metric metric);
 

@@ -74,6 +74,27 @@ constexpr LabelMetric kOfLabels[] = {
     {"allomon_label_samples_total", "counter", "Blocks that were sampled.", &Figures::samples},
 };
 
+struct PushMetric {
+  const char* name;
+  const char* type;
+  const char* help;
+  double PushFigures::*value;
+};
+constexpr PushMetric kOfPushes[] = {
+    {"allomon_otlp_taken_total", "counter", "Requests that the collector took.",
+     &PushFigures::taken},
+    {"allomon_otlp_refused_total", "counter",
+     "Requests that the collector refused, in whole or in part.", &PushFigures::refused},
+    {"allomon_otlp_dropped_total", "counter", "Requests that found no room in the queue.",
+     &PushFigures::dropped},
+    {"allomon_otlp_retries_total", "counter", "Failures after which a request was sent again.",
+     &PushFigures::retries},
+    {"allomon_otlp_queued", "gauge", "Requests that wait.", &PushFigures::queued},
+    {"allomon_otlp_queued_bytes", "gauge", "Their bytes, compressed.", &PushFigures::queued_bytes},
+    {"allomon_otlp_last_taken_time_seconds", "gauge",
+     "When the collector last took a request; 0: never.", &PushFigures::last_taken_seconds},
+};
+
 std::string Head(const char* name, const char* type, const char* help) {
   return std::string("# HELP ") + name + " " + help + "\n# TYPE " + name + " " + type + "\n";
 }
@@ -159,6 +180,16 @@ std::string Metrics::OfServer() const {
                 static_cast<double>(unreadable_));
 }
 
+std::string Metrics::OfPushes() const {
+  std::string text;
+  if (!pushes_) return text;
+  for (const PushMetric& metric : kOfPushes) {
+    text += Head(metric.name, metric.type, metric.help) +
+            Line(metric.name, {}, (*pushes_).*metric.value);
+  }
+  return text;
+}
+
 std::string Metrics::OfProcesses() const {
   std::string text;
   for (const ProcessMetric& metric : kOfProcesses) {
@@ -207,6 +238,8 @@ std::string Metrics::OfLeftOut() const {
   return text;
 }
 
-std::string Metrics::Text() const { return OfServer() + OfProcesses() + OfLabels() + OfLeftOut(); }
+std::string Metrics::Text() const {
+  return OfServer() + OfPushes() + OfProcesses() + OfLabels() + OfLeftOut();
+}
 
 }  // namespace allomon::serve

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <tuple>
@@ -67,11 +68,25 @@ struct ProcessFigures {
 
 ProcessFigures FiguresOf(const recording::Process& process);
 
+// Of the requests to a collector of profiles.
+struct PushFigures {
+  double taken = 0;
+  double refused = 0;
+  double dropped = 0;
+  double retries = 0;
+  double queued = 0;
+  double queued_bytes = 0;
+  double last_taken_seconds = 0;  // since 1970; 0: never
+};
+
 class Metrics {
  public:
   // Adds a process.  Among processes with equal labels, the one that began last wins.
   void Add(const std::string& recording_name, const recording::Process& process, bool is_running);
   void AddUnreadable() { ++unreadable_; }
+
+  // Without it there are no lines of a collector.
+  void SetPushes(const PushFigures& figures) { pushes_ = figures; }
 
   std::string Text() const;
 
@@ -80,6 +95,7 @@ class Metrics {
 
   static PrometheusLabels LabelsOf(const Key& key);
   std::string OfServer() const;
+  std::string OfPushes() const;
   std::string OfProcesses() const;
   std::string OfLabels() const;
   std::string OfLeftOut() const;
@@ -88,6 +104,7 @@ class Metrics {
 
   std::map<Key, ProcessFigures> processes_;
   uint64_t unreadable_ = 0;
+  std::optional<PushFigures> pushes_;
 };
 
 }  // namespace allomon::serve

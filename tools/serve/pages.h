@@ -9,6 +9,7 @@
 #include "tools/serve/bounded_work.h"
 #include "tools/serve/heap_of.h"
 #include "tools/serve/http.h"
+#include "tools/serve/pusher.h"
 #include "tools/serve/shared_replies.h"
 #include "tools/serve/source.h"
 
@@ -17,9 +18,10 @@ namespace allomon::serve {
 // Thread safe.
 class Pages {
  public:
-  // `source` must outlive it.
-  Pages(Source* source, const std::string& debug_dir, const WorkLimits& limits)
-      : source_(*source), options_{debug_dir, true}, limits_(limits) {}
+  // `source` must outlive it, and `pushes`, if that is not null.
+  Pages(Source* source, const std::string& debug_dir, const WorkLimits& limits,
+        const PushCounts* pushes = nullptr)
+      : source_(*source), options_{debug_dir, true}, limits_(limits), pushes_(pushes) {}
 
   // True if the text is a request for a page that takes no time.
   static bool IsQuick(std::string_view request);
@@ -64,6 +66,7 @@ class Pages {
   Source& source_;
   const HeapOptions options_;
   const WorkLimits limits_;
+  const PushCounts* const pushes_;
   SharedReplies replies_;
 };
 

@@ -94,6 +94,18 @@ bool IsRunning(const recording::Process& process, process::Running* running) {
   return facts->started_at_nanos <= process.record.start_monotonic_nanos + slept + kTickNanos;
 }
 
+PushFigures FiguresOf(const PushCounts& counts) {
+  PushFigures figures;
+  figures.taken = static_cast<double>(counts.taken);
+  figures.refused = static_cast<double>(counts.refused);
+  figures.dropped = static_cast<double>(counts.dropped);
+  figures.retries = static_cast<double>(counts.retries);
+  figures.queued = static_cast<double>(counts.queued);
+  figures.queued_bytes = static_cast<double>(counts.queued_bytes);
+  figures.last_taken_seconds = static_cast<double>(counts.last_taken_unix_seconds);
+  return figures;
+}
+
 }  // namespace
 
 absl::StatusOr<Reply> Pages::MetricsText(const Files& files, const Request&) const {
@@ -105,6 +117,7 @@ absl::StatusOr<Reply> Pages::MetricsText(const Files& files, const Request&) con
         metrics.Add(file.name, process, IsRunning(process, &running));
       },
       [&](const RecordingFile&) { metrics.AddUnreadable(); });
+  if (pushes_ != nullptr) metrics.SetPushes(FiguresOf(*pushes_));
   return ReplyOf(metrics.Text(), kPrometheusType);
 }
 

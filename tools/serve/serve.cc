@@ -6,8 +6,13 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
+#include <chrono>
 #include <cstdio>
+#include <cstdlib>
 #include <memory>
+#include <optional>
+#include <string_view>
 #include <utility>
 
 #include "tools/load/profile_options.h"
@@ -17,6 +22,10 @@
 #include "tools/serve/front.h"
 #include "tools/serve/pages.h"
 #include "tools/serve/process_source.h"
+#include "tools/serve/push_endpoint.h"
+#include "tools/serve/push_look.h"
+#include "tools/serve/push_post.h"
+#include "tools/serve/pusher.h"
 #include "tools/serve/source.h"
 #include "tools/serve/token.h"
 #include "tools/text/plain_text.h"
@@ -35,6 +44,25 @@ absl::Status SetPid(const std::string& value, Options* options) {
   return options::BadValue("--pid", value, "the id of a process; allomon list shows them");
 }
 
+// Seconds, or a number with a unit.
+absl::Status SetInterval(const std::string& value, Options* options) {
+  constexpr uint32_t kMost = 86'400;
+  uint32_t factor = 1;
+  std::string_view number = value;
+  for (const auto& [unit, seconds] : {std::pair('s', 1U), {'m', 60U}, {'h', 3600U}}) {
+    if (number.empty() || number.back() != unit) continue;
+    factor = seconds;
+    number.remove_suffix(1);
+    break;
+  }
+  uint32_t count = 0;
+  if (options::ParseNumber(number, &count) && count > 0 && count <= kMost / factor) {
+    options->interval_seconds = count * factor;
+    return absl::OkStatus();
+  }
+  return options::BadValue("--interval", value, "a time from 1s to 24h, such as 60s or 5m");
+}
+
 absl::Status AddWord(const std::string& word, Options*) {
   return Bad("\"" + word + "\": name a folder by --dir or a process by --pid");
 }
@@ -49,6 +77,9 @@ absl::Status Check(const Options& options) {
   }
   if (!options.token.empty() && !options.token_file.empty()) {
     return Bad("give --token or --token-file, not both");
+  }
+  if (options.otlp.empty() && options.interval_seconds != 0) {
+    return Bad("--interval goes with --otlp");
   }
   return options::CheckRate(options.rate);
 }
@@ -66,7 +97,9 @@ options::CommandText Text() {
                 {"/debug/pprof/", "for go tool pprof: heap, allocs, cmdline, symbol"}};
   text.statuses = {{"0", "ended by SIGINT or SIGTERM"},
                    {"2", "bad input, and one line says which"}};
-  text.examples = {{"allomon serve --pid=4711", "records process 4711 and shows it at port 6060"}};
+  text.examples = {{"allomon serve --pid=4711", "records process 4711 and shows it at port 6060"},
+                   {"allomon serve --otlp=http://127.0.0.1:4318 --interval=60s",
+                    "also pushes profiles to a collector of OpenTelemetry"}};
   text.manual = "tools/serve/README.md";
   return text;
 }
@@ -157,7 +190,56 @@ absl::StatusOr<std::unique_ptr<Source>> SourceOf(const Options& options) {
   return std::unique_ptr<Source>(std::move(source));
 }
 
-CommandResult Serve(const Options& options, const Address& address, const std::string& token) {
+// Returns where --otlp goes; nullopt without it.
+absl::StatusOr<std::optional<Endpoint>> EndpointOf(const Options& options) {
+  if (options.otlp.empty()) return std::optional<Endpoint>();
+  auto endpoint = ParseEndpoint(options.otlp);
+  if (!endpoint.ok()) return endpoint.status();
+  const char* const headers = getenv("OTEL_EXPORTER_OTLP_HEADERS");
+  auto parsed = ParsePushHeaders(headers == nullptr ? "" : headers);
+  if (!parsed.ok()) return parsed.status();
+  endpoint->headers = *std::move(parsed);
+  const char* const certificates = getenv("OTEL_EXPORTER_OTLP_CERTIFICATE");
+  if (certificates != nullptr) endpoint->certificates = certificates;
+  if (endpoint->is_https && !HasHttps()) {
+    return Bad(
+        "--otlp: https needs libcurl, which is not here: install it (apt install libcurl4), or "
+        "name a collector on this machine by http");
+  }
+  return std::optional<Endpoint>(*std::move(endpoint));
+}
+
+int64_t UnixNanos() {
+  return std::chrono::duration_cast<std::chrono::nanoseconds>(
+             std::chrono::system_clock::now().time_since_epoch())
+      .count();
+}
+
+// Begins to push.  What the pusher refers to must outlive it.
+std::unique_ptr<Pusher> PusherOf(const Options& options, const Endpoint& endpoint,
+                                 int64_t since_unix_nanos, Source* source, PushCounts* counts) {
+  const auto say = [place = "--otlp: " + endpoint.Authority() + ": "](const std::string& line) {
+    fputs(LineOf(place + line).c_str(), stderr);
+  };
+  const auto look = std::make_shared<PushLook>(
+      source, options.debug_dir, since_unix_nanos,
+      [](const std::string& line) { fputs(LineOf("--otlp: " + line).c_str(), stderr); });
+  PushWork work;
+  work.look = [look](const std::atomic<bool>* is_cancelled) { return look->Look(is_cancelled); };
+  work.post = [endpoint](const SharedText& body, const std::atomic<bool>* is_cancelled) {
+    constexpr WorkLimits kLimits = {size_t{256} << 20, std::chrono::milliseconds(30'000)};
+    return Post(endpoint, body, kLimits, is_cancelled);
+  };
+  work.say = say;
+  PushTimes times;
+  if (options.interval_seconds != 0)
+    times.interval = std::chrono::seconds(options.interval_seconds);
+  return std::make_unique<Pusher>(std::move(work), times, QueueLimits(), counts);
+}
+
+CommandResult Serve(const Options& options, const Address& address, const std::string& token,
+                    const std::optional<Endpoint>& endpoint) {
+  const int64_t begin_unix_nanos = UnixNanos();
   const auto listening = Listen(address);
   if (!listening.ok()) return Failed(listening.status());
   // Blocks the signals before threads start, so that these do not receive them.
@@ -167,13 +249,16 @@ CommandResult Serve(const Options& options, const Address& address, const std::s
     close(*listening);
     return Failed(source.status());
   }
-  Pages pages(source->get(), options.debug_dir, WorkLimits());
+  PushCounts pushes;
+  Pages pages(source->get(), options.debug_dir, WorkLimits(), endpoint ? &pushes : nullptr);
   Front front(*listening, Limits(),
               Kept(token, [&pages](const Request& request) { return pages.Get(request); }));
   printf("%s", LineOf("http://" + AddressOf(*listening).Text() + "/").c_str());
   fflush(stdout);
+  std::unique_ptr<Pusher> pusher;
+  if (endpoint) pusher = PusherOf(options, *endpoint, begin_unix_nanos, source->get(), &pushes);
   front.Run(signals->fd());
-  signals.reset();  // a second signal ends answers that still run
+  signals.reset();  // a second signal ends answers and pushes that still run
   return {};
 }
 
@@ -197,6 +282,13 @@ const options::Command<Options>& ServeCommand() {
          {"--all-children", "with --pid: of the processes that it has started, too",
           &Options::all_children}}},
        {"Of a recording that --pid begins", options::RateOptions(&Options::rate)},
+       {"To a collector of OpenTelemetry",
+        {{"--otlp", "URL", "",
+          "pushes profiles there, as OTLP over HTTP: what was allocated since the push before, and "
+          "what is live.  A URL without a path gets /v1development/profiles.  Headers that the "
+          "collector wants are in OTEL_EXPORTER_OTLP_HEADERS",
+          &Options::otlp},
+         {"--interval", "TIME", "60s", "between two pushes: 1s to 24h", SetInterval}}},
        {"",
         {{"--token-file", "FILE", "",
           "its first line is the token that clients must send, as \"Authorization: Bearer "
@@ -226,7 +318,9 @@ CommandResult RunServe(const std::vector<std::string>& args) {
   if (!token.ok()) return Failed(token.status());
   const absl::Status status = CheckAddress(*address, *token);
   if (!status.ok()) return Failed(status);
-  return Serve(*options, *address, *token);
+  const auto endpoint = EndpointOf(*options);
+  if (!endpoint.ok()) return Failed(endpoint.status());
+  return Serve(*options, *address, *token, *endpoint);
 }
 
 }  // namespace allomon::serve

@@ -26,7 +26,9 @@ struct Options : options::Common {
   options::GivenRate rate;  // of a recording that is begun
   std::string token;        // empty: none is asked for
   std::string token_file;
-  std::string debug_dir;  // debug files are looked for there, too
+  std::string debug_dir;          // debug files are looked for there, too
+  std::string otlp;               // the URL of a collector; empty: profiles are not pushed
+  uint32_t interval_seconds = 0;  // between pushes; 0: not given
 };
 
 const options::Command<Options>& ServeCommand();
