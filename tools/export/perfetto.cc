@@ -30,7 +30,7 @@ constexpr double kNanosPerSecond = 1e9;
 constexpr double kWordBytes = 8;
 constexpr uint64_t kSequence = 1;
 constexpr uint64_t kNoPid = 1;                 // a process that is not known
-constexpr size_t kPacketBytes = 1 << 20;       // a packet is ended beyond that
+constexpr size_t kPacketBytes = 1 << 16;       // a packet is ended beyond that
 constexpr char kMallocHeap[] = "libc.malloc";  // heapprofd's name for it
 
 struct Counts {

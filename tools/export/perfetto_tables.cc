@@ -27,6 +27,11 @@ std::string BytesOf(const std::string& hexadecimal) {
   return bytes;
 }
 
+// As heapprofd counts: the relative address of code is its place in the file.
+uint64_t OffsetInFile(uint64_t address, const heap::Mapping& mapping) {
+  return address - mapping.begin + mapping.file_offset;
+}
+
 }  // namespace
 
 uint64_t Table::Add(std::string key, std::string_view fields) {
@@ -79,7 +84,7 @@ uint64_t Tables::FrameOf(const HeapProfile& profile, const heap::Location& locat
   uint64_t relative = line;
   if (location.address != 0) {
     relative = location.mapping < profile.mappings.size()
-                   ? location.address - profile.mappings[location.mapping].begin
+                   ? OffsetInFile(location.address, profile.mappings[location.mapping])
                    : location.address;
   }
   std::string fields;

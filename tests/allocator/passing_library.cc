@@ -1,1 +1,0 @@
-extern "C" int PassingFunction(int argument) { return argument + 1; }
