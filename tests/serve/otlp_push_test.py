@@ -267,7 +267,9 @@ class ArrivesTest(PushCase):
         host.keep(b"acme", 5000)
         time.sleep(0.1)
         collector = self.collector()
-        serving = self.serve(collector.url + "/own/path?x=1", OTEL_EXPORTER_OTLP_HEADERS="key=a%20b")
+        serving = self.serve(
+            collector.url + "/own/path?x=1", OTEL_EXPORTER_OTLP_HEADERS="key=a%20b"
+        )
         wait_for(lambda: collector.pushed)
         self.end(serving)
         self.assertLess(collector.pushed[0].totals["alloc_space"], 5_000_000)

@@ -134,7 +134,7 @@ class Writer {
     return rows;
   }
 
-  // What was allocated and has been freed.  A profile of live blocks alone has not freed any.
+  // Appends allocations and frees.  A profile of live blocks alone has no frees.
   void AddDump(const HeapProfile& profile, const Rows& rows) {
     const bool has_alloc = Has(profile, Metric::kAllocated);
     const bool has_live = Has(profile, Metric::kLive);

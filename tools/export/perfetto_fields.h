@@ -1,6 +1,5 @@
-// The numbers of fields of Perfetto's trace, as heapprofd writes it (github.com/google/perfetto,
-// protos/perfetto/trace: trace_packet, profiling/profile_packet, profiling/profile_common,
-// interned_data, clock_snapshot, track_event).
+// The numbers of fields of Perfetto's trace, as heapprofd, its profiler of native heaps, writes it
+// (github.com/google/perfetto, protos/perfetto/trace).
 #ifndef ALLOMON_TOOLS_EXPORT_PERFETTO_FIELDS_H_
 #define ALLOMON_TOOLS_EXPORT_PERFETTO_FIELDS_H_
 

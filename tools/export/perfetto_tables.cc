@@ -14,7 +14,7 @@ using heap::HeapProfile;
 using otlp::Utf8;
 using pprof::WireWriter;
 
-// Returns the bytes of a hexadecimal text; what is none is left as it is.
+// Returns the bytes of a hexadecimal text, and other texts as they are.
 std::string BytesOf(const std::string& hexadecimal) {
   constexpr int kBase = 16;
   std::string bytes;
@@ -27,7 +27,7 @@ std::string BytesOf(const std::string& hexadecimal) {
   return bytes;
 }
 
-// As heapprofd counts: the relative address of code is its place in the file.
+// Returns heapprofd's relative address: the place of the code in its file.
 uint64_t OffsetInFile(uint64_t address, const heap::Mapping& mapping) {
   return address - mapping.begin + mapping.file_offset;
 }

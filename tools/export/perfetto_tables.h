@@ -1,4 +1,4 @@
-// What the packets of Perfetto's trace refer to by number: texts, mappings, frames, call stacks.
+// Tables that the packets of Perfetto's trace refer to: texts, mappings, frames, call stacks.
 #ifndef ALLOMON_TOOLS_EXPORT_PERFETTO_TABLES_H_
 #define ALLOMON_TOOLS_EXPORT_PERFETTO_TABLES_H_
 
@@ -13,7 +13,7 @@
 
 namespace allomon::interchange::perfetto {
 
-// Numbers items from 1 on.  What is new is appended to a message InternedData.
+// Numbers items from 1 on.  New items are appended to a message of all tables.
 class Table {
  public:
   Table(InternedField field, std::string* interned) : field_(field), interned_(interned) {}
@@ -28,20 +28,20 @@ class Table {
   std::unordered_map<std::string, uint64_t> numbers_;
 };
 
-// For several profiles, whose equal stacks have one number.
+// Equal stacks have one number, also if they are of several profiles.
 class Tables {
  public:
   // Returns the number of a sample's stack.  `profile` must be the one of the last BeginProfile().
   uint64_t CallstackOf(const heap::HeapProfile& profile, const heap::Sample& sample);
   void BeginProfile(const heap::HeapProfile& profile);
 
-  // Returns a message InternedData of what is new since the call before; may be empty.
+  // Returns a message of the items that are new since the call before; may be empty.
   std::string TakeNew();
   size_t new_bytes() const { return new_.size(); }
 
  private:
   uint64_t MappingOf(const heap::HeapProfile& profile, uint32_t number);
-  // Of a frame of a function that a location has, or of its unnamed one.
+  // The function is one of the location, or stands for an unnamed one.
   uint64_t FrameOf(const heap::HeapProfile& profile, const heap::Location& location,
                    const heap::Function& function, uint32_t line);
   const std::vector<uint64_t>& FramesOf(const heap::HeapProfile& profile, uint32_t location);

@@ -68,7 +68,7 @@ struct ProcessFigures {
 
 ProcessFigures FiguresOf(const recording::Process& process);
 
-// Of the requests to a collector of profiles.
+// Counts of the requests to a collector of profiles.
 struct PushFigures {
   double taken = 0;
   double refused = 0;
@@ -85,7 +85,7 @@ class Metrics {
   void Add(const std::string& recording_name, const recording::Process& process, bool is_running);
   void AddUnreadable() { ++unreadable_; }
 
-  // Without it there are no lines of a collector.
+  // Adds the lines of a collector.
   void SetPushes(const PushFigures& figures) { pushes_ = figures; }
 
   std::string Text() const;

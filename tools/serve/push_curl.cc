@@ -12,7 +12,7 @@
 namespace allomon::serve {
 namespace {
 
-// Numbers of libcurl's stable binary interface (curl/curl.h).
+// Numbers of libcurl's binary interface, which is stable.
 enum CurlOption : int {
   kTimeout = 13,
   kPostSize = 60,

@@ -27,7 +27,7 @@ constexpr size_t kMostKeptBytes = size_t{256} << 20;
 
 constexpr char kEndOfName[] = "\n";
 
-// What a look's process tells the server.
+// Fields of the message from a look's process to the server.
 enum LookField : uint32_t { kKept = 1, kRequest = 2, kProblem = 3 };
 enum KeptField : uint32_t { kKey = 1, kProfile = 2 };
 
@@ -69,7 +69,7 @@ HeapProfile NothingOf(const HeapProfile& profile) {
 
 }  // namespace
 
-// Keeps what is known of a recording that cannot be read now.
+// Keeps the earlier look at a recording that cannot be read now.
 void PushLook::KeepAll(const RecordingFile& file, pprof::WireWriter* out) const {
   const std::string begin = file.name + kEndOfName;
   for (auto at = before_.lower_bound(begin);

@@ -1,5 +1,5 @@
-// Makes the requests of an interval from recordings: of each what it allocated since the look
-// before, and what is live.
+// Makes the requests of an interval: allocations of each recording since the look before, and its
+// live blocks.
 #ifndef ALLOMON_TOOLS_SERVE_PUSH_LOOK_H_
 #define ALLOMON_TOOLS_SERVE_PUSH_LOOK_H_
 
@@ -23,7 +23,8 @@ namespace allomon::serve {
 class PushLook {
  public:
   // Recordings that began before `since_unix_nanos` count from the first look on, others from their
-  // begin.  `source` must outlive it.  `say` gets a line on what cannot be read, once for each.
+  // begin.  `source` must outlive it.  `say` gets a line on recordings that cannot be
+  // read, once for each.
   PushLook(Source* source, const std::string& debug_dir, int64_t since_unix_nanos,
            std::function<void(const std::string& line)> say)
       : source_(*source),
@@ -45,7 +46,7 @@ class PushLook {
   const HeapOptions options_;
   const int64_t since_unix_nanos_;
   const std::function<void(const std::string& line)> say_;
-  // What the look before saw, as pprof: sums of differences are then what pprof's pages have.
+  // The profiles of the look before, as pprof: differences then add up to the pages of pprof.
   std::map<std::string, std::string> before_;
   bool is_first_ = true;
   std::string last_line_;

@@ -117,7 +117,7 @@ std::string MessageOf(const RawAnswer& answer) {
   return message;
 }
 
-// Reads ExportProfilesServiceResponse: its partial success, if it has one.
+// Reads the partial success of an answer, if it has one.
 void SetPartial(const RawAnswer& answer, PushResult* result) {
   constexpr uint32_t kPartialSuccess = 1, kRejected = 1, kErrorMessage = 2;
   if (!IsProtobuf(answer)) return;

@@ -16,7 +16,7 @@ struct QueueLimits {
   size_t bytes = size_t{64} << 20;
 };
 
-// Bounded: what is oldest is dropped.  Its owner has the lock.
+// Drops the oldest requests when it is full.  Its owner has the lock.
 class PushQueue {
  public:
   explicit PushQueue(const QueueLimits& limits) : limits_(limits) {}

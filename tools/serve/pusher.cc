@@ -149,8 +149,8 @@ void Pusher::SayOutageEnds() {
   has_said_full_ = false;
 }
 
-// Returns what the collector has asked for, or longer after each failure.  The half of that is
-// random, so that many servers do not come back at once.
+// Returns the time that the collector has asked for, or a longer one after each failure.  Half of
+// the latter is random, so that many servers do not come back at once.
 milliseconds Pusher::NextWait(double asked_seconds) {
   if (asked_seconds >= 0) return milliseconds(static_cast<int64_t>(asked_seconds * 1000));
   const unsigned doublings = std::min(failures_ == 0 ? 0 : failures_ - 1, kMostDoublings);

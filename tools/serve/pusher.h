@@ -39,7 +39,7 @@ struct PushTimes {
   std::chrono::milliseconds at_end{3'000};  // for the last profiles
 };
 
-// What a pusher does, for tests with other functions.  All may throw Cancelled.
+// The parts of a pusher, which tests replace.  The first two may throw Cancelled.
 struct PushWork {
   std::function<std::vector<SharedText>(const std::atomic<bool>* is_cancelled)> look;
   std::function<PushResult(const SharedText& body, const std::atomic<bool>* is_cancelled)> post;

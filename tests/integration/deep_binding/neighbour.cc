@@ -1,2 +1,0 @@
-// Found by the RUNPATH of its neighbour only.
-extern "C" int NeighbourIsHere() { return 42; }
