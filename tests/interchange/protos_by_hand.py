@@ -113,7 +113,8 @@ def interned(trace):
 def frames_are_there(trace):
     tables = interned(trace)
     return all(
-        frame.mapping_id in tables["mappings"] and frame.function_name_id in tables["function_names"]
+        frame.mapping_id in tables["mappings"]
+        and frame.function_name_id in tables["function_names"]
         for packet in trace.packet
         for dump in packet.profile_packet.process_dumps
         for sample in dump.samples
