@@ -42,9 +42,36 @@ heap::HeapProfile Small() {
   return std::move(maker.profile());
 }
 
+// Frames of the C++ library and of allocators, between functions of the program, and as the
+// outermost ones.
+heap::HeapProfile Library() {
+  ProfileMaker maker(1);
+  const MadeFrame main = {"main", "a.cc", 3};
+  const MadeFrame visit = {"app::Visit()", "a.cc", 10};
+  const MadeFrame allocator = {"operator new(unsigned long)", "", 0};
+  const auto add = [&maker](const std::vector<MadeFrame>& stack, double bytes) {
+    maker.Add(stack, static_cast<uint64_t>(bytes), {{{1, bytes}, {1, bytes}, {1, bytes}}});
+  };
+  add({main, {"std::vector<int>::push_back(int const&)", "vector", 1}, allocator}, 1024);
+  add({main,
+       {"app::Index(std::string const&)", "a.cc", 20},
+       {"std::map<int, int>::operator[](int const&)", "map", 1},
+       allocator},
+      2048);
+  add({main, visit, allocator}, 1024);
+  add({main, {"void std::for_each<int*, F>(int*, int*, F)", "algorithm", 1}, visit, allocator},
+      3072);
+  add({{"std::thread::run()", "thread", 1},
+       {"std::vector<int> app::Make<int>()", "a.cc", 30},
+       allocator},
+      8192);
+  return std::move(maker.profile());
+}
+
 heap::HeapProfile Named(const std::string& name) {
   if (name == "hostile") return Hostile();
   if (name == "small") return Small();
+  if (name == "library") return Library();
   ServerOptions options;
   if (name == "large") options.random_stacks = 50000;
   if (name == "before") {
@@ -71,6 +98,7 @@ const MadePage kPages[] = {
     {"equal.html", {"server", "--diff=again"}},
     {"hostile.html", {"hostile", "--title=</title><script>document.title='owned'</script>"}},
     {"small.html", {"small"}},
+    {"library.html", {"library"}},
     {"large.html", {"large"}},
 };
 

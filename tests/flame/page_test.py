@@ -322,6 +322,108 @@ class PageTest(unittest.TestCase):
         )
         self.assertEqual(rows, noise)
 
+    # --- Frames of the library, links, pictures (the page "library") ---
+
+    def amounts(self):
+        """{function: [itself, with its callees]} of the table."""
+        return {row[0]: [row[1], row[3]] for row in self.rows()}
+
+    def test_frames_of_the_library_are_a_part_of_their_callers(self):
+        self.open("library")
+        folded = self.amounts()
+        self.assertEqual(
+            folded,
+            {
+                "main": ["1.0 KiB", "7.0 KiB"],
+                "app::Index(std::string const&)": ["2.0 KiB", "2.0 KiB"],
+                "app::Visit()": ["4.0 KiB", "4.0 KiB"],
+                "std::thread::run()": ["0 B", "8.0 KiB"],
+                "std::vector<int> app::Make<int>()": ["8.0 KiB", "8.0 KiB"],
+            },
+        )
+        self.assertEqual(self.crumbs(), ["all"])
+        total = self.run_("heapPage.totals.map(t => [t.value, ...t.interval()])")
+        self.press("f")
+        shown = self.amounts()
+        self.assertEqual(shown["operator new(unsigned long)"], ["15.0 KiB", "15.0 KiB"])
+        self.assertEqual(shown["app::Visit()"], ["0 B", "4.0 KiB"])
+        self.assertEqual(shown["main"], ["0 B", "7.0 KiB"])
+        self.assertEqual(self.run_("heapPage.totals.map(t => [t.value, ...t.interval()])"), total)
+        self.press("i")
+        self.assertIn("operator new", self.hover(0.5, 1))
+        self.run_("document.querySelector('#fold').click()")
+        self.assertIn("app::Make", self.hover(0.1, 1))
+        self.assertEqual(self.amounts(), folded)
+
+    def test_pages_without_such_frames_have_no_switch(self):
+        self.open("small")
+        self.assertEqual(self.run_("document.querySelector('#folding').offsetWidth"), 0)
+        self.press("f")
+        self.assertEqual(len(self.rows()), 4)
+
+    def test_a_link_shows_the_same_page(self):
+        self.open("library")
+        self.press("f", "i", "l", "m", "/")
+        self.browser.write("Visit")
+        self.click(0.01, 1)
+        crumbs, rows = self.crumbs(), self.rows()
+        self.assertEqual(len(crumbs), 2)
+        self.run_("document.querySelector('#link-button').click()")
+        self.browser.wait("document.querySelector('#link-state').textContent")
+        link = self.run_("document.querySelector('#link-text').value")
+        self.assertTrue(link.startswith("file://" + self.path + "#metric="), link)
+        self.assertEqual(link, self.run_("location.href"))
+        self.press("Escape")
+        self.open("library")
+        self.run_(f"location.hash = {link.split('#')[1]!r}")
+        self.browser.wait("document.querySelector('#search').value === 'Visit'")
+        self.assertEqual((self.crumbs(), self.rows()), (crumbs, rows))
+        for part in "metric=live", "view=callers", "order=name", "std=shown", "search=Visit":
+            self.assertIn(part, link)
+
+    def test_fragments_that_are_no_links_change_nothing(self):
+        self.open("library")
+        rows = self.rows()
+        for text in "", "x", "metric=none&zoom=..x.&unit=&widths=both&view=", "%%%", "zoom=1":
+            self.run_(f"location.hash = {text!r}")
+            self.run_(FRAMES)
+            self.assertEqual((self.crumbs(), self.rows()), (["all"], rows))
+
+    def picture(self, where):
+        """The rectangles and titles of an SVG; what is no XML has none."""
+        return self.run_(
+            f"(picture => [picture.querySelectorAll('svg > rect, g > rect').length,"
+            " [...picture.querySelectorAll('title')].map(t => t.textContent),"
+            f" picture.querySelectorAll('script, parsererror').length])({where})"
+        )
+
+    def test_the_picture_has_what_is_seen(self):
+        boxes = "heapPage.chart.layout.rows.flat().length"
+        parsed = "new DOMParser().parseFromString(heapPage.svgText(), 'image/svg+xml')"
+        for name in "library", "hostile", "server", "diff":
+            self.open(name)
+            rectangles, titles, bad = self.picture(parsed)
+            self.assertEqual(rectangles, self.run_(boxes) + 1, "and the background")
+            self.assertEqual(bad, 0)
+            self.assertTrue(titles[0].startswith("all: "))
+        self.open("library")
+        titles = self.picture(parsed)[1]
+        self.assertTrue(any(title.startswith("app::Visit(), ") for title in titles))
+        self.assertNotIn("oklch", self.run_("heapPage.svgText()"), "which few programs know")
+        self.run_("document.querySelector('#svg-button').click()")
+
+    def test_what_is_printed_is_light_and_has_the_picture(self):
+        self.open("library", theme="dark")
+        self.run_("dispatchEvent(new Event('beforeprint'))")
+        self.assertEqual(self.run_("document.documentElement.dataset.theme"), "light")
+        rectangles, _, bad = self.picture("document.querySelector('#flame-print')")
+        self.assertEqual((rectangles, bad), (self.run_(
+            "heapPage.chart.layout.rows.flat().length") + 1, 0))
+        self.run_("dispatchEvent(new Event('afterprint'))")
+        self.assertEqual(self.run_("document.documentElement.dataset.theme"), "dark")
+        self.assertEqual(self.picture("document.querySelector('#flame-print')")[0], 0)
+        self.assertGreater(len(self.browser.call("Page.printToPDF")["data"]), 1000)
+
     # --- Names that would rather be code ---
 
     def test_hostile_names_are_text(self):
@@ -359,7 +461,7 @@ class PageTest(unittest.TestCase):
         print(f"50,000 stacks: {size / 1e6:.1f} MB, ready after {millis} ms", file=sys.stderr)
         self.assertLess(millis, 30000)
         self.assertGreater(self.run_("heapPage.profile.amounts(0, 'bytes')[0].nodes.length"), 50000)
-        self.assertIn("more frames", self.hover(0.3, 8))
+        self.assertIn("more frames", self.hover(0.3, 7))
         self.press("i", "l", "m")
         self.assertIn("all: ", self.hover(0.3, 0))
 

@@ -36,7 +36,7 @@ struct PushTimes {
   std::chrono::milliseconds interval{60'000};
   std::chrono::milliseconds first_wait{1'000};  // after a failure; doubled for each further one
   std::chrono::milliseconds most_wait{60'000};
-  std::chrono::milliseconds at_end{3'000};  // for the last profiles
+  std::chrono::milliseconds at_end{5'000};  // for the last profiles
 };
 
 // The parts of a pusher, which tests replace.  The first two may throw Cancelled.

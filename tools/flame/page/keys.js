@@ -9,7 +9,7 @@ class Keys {
   }
 
   press(event) {
-    if (event.ctrlKey || event.metaKey || event.altKey || byId('help').open) return;
+    if (event.ctrlKey || event.metaKey || event.altKey || document.querySelector('dialog[open]')) return;
     const isWriting = event.target === byId('search');
     if (isWriting ? this.inSearch(event.key) : this.onPage(event)) event.preventDefault();
   }
@@ -53,6 +53,7 @@ class Keys {
       '/': () => byId('search').select(),
       'i': () => page.choose({inverted: !page.choice.inverted}),
       'l': () => page.choose({byName: !page.choice.byName}),
+      'f': () => page.switchFolding(),
       'm': () => page.chooseNextMetric(),
       'b': () => page.chooseOtherUnit(),
       't': () => page.switchTheme(),

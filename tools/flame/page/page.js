@@ -3,19 +3,28 @@
 class Page {
   constructor(data) {
     this.data = data;
-    this.profile = new Profile(data);
+    const folded = foldData(data);
+    this.foldedProfile = folded && new Profile(folded);
+    this.profile = this.foldedProfile || this.wholeProfile;
     this.colors = new Colors(new Groups(this.profile));
     this.emphasis = new Emphasis(this.profile);
     this.looks = new Looks(this.profile, this.colors, this.emphasis);
     this.choice = {
       metric: this.profile.metricNames().indexOf(data.metric),
-      unit: 'bytes', inverted: false, byName: false, widths: 'shown',
+      unit: 'bytes', inverted: false, byName: false, widths: 'shown', folded: true,
     };
     this.setTheme(matchMedia('(prefers-color-scheme: dark)').matches);
     this.makeParts();
     this.fillHeader();
     this.wire();
     this.update(false);
+    applyFragment(this, location.hash.slice(1));
+  }
+
+  // The profile with all frames, made when it is first shown.
+  get wholeProfile() {
+    if (!this.whole) this.whole = new Profile(this.data);
+    return this.whole;
   }
 
   makeParts() {
@@ -30,6 +39,7 @@ class Page {
         this.profile.isComparison, {picked: (number) => this.pick(number)});
     this.timeline = this.makeTimeline();
     this.keys = new Keys(this);
+    this.printing = new Printing(this);
   }
 
   // Returns null if no profile has a timeline.
@@ -50,13 +60,26 @@ class Page {
     byId('notes-section').hidden = notes.length === 0;
     byId('units').hidden = !this.data.hasBlocks;
     byId('widths').hidden = !this.profile.isComparison;
+    byId('folding').hidden = !this.foldedProfile;
   }
 
   // --- Choices ---
 
   choose(change) {
+    const {inverted} = this.choice;
     Object.assign(this.choice, change);
-    this.update(!('inverted' in change));
+    this.fold();
+    this.update(this.choice.inverted === inverted);
+  }
+
+  // Chooses the profile with or without frames of the library.
+  fold() {
+    const profile = this.choice.folded && this.foldedProfile || this.wholeProfile;
+    for (const part of [this, this.emphasis, this.looks]) part.profile = profile;
+  }
+
+  switchFolding() {
+    if (this.foldedProfile) this.choose({folded: !this.choice.folded});
   }
 
   chooseNextMetric() {
@@ -121,8 +144,9 @@ class Page {
   }
 
   showChoices() {
-    const {unit, inverted, byName, widths} = this.choice;
+    const {unit, inverted, byName, widths, folded} = this.choice;
     const pressed = {
+      'fold': folded,
       'top-down': !inverted, 'inverted': inverted, 'by-size': !byName, 'by-name': byName,
       'bytes': unit === 'bytes', 'blocks': unit === 'blocks',
     };
@@ -189,6 +213,16 @@ class Page {
     if (this.emphasis.picked >= 0) this.pick(this.emphasis.picked);
   }
 
+  // --- Pictures ---
+
+  svgText() {
+    return new SvgPainter(this.chart, this.facts).text();
+  }
+
+  saveSvg() {
+    download(document.title.replace(/[^\w.-]+/g, '_') + '.svg', this.svgText());
+  }
+
   // --- Theme ---
 
   setTheme(dark) {
@@ -210,6 +244,10 @@ class Page {
   wire() {
     const actions = {
       'theme': () => this.switchTheme(),
+      'link-button': () => showLink(this),
+      'svg-button': () => this.saveSvg(),
+      'print-button': () => print(),
+      'fold': () => this.switchFolding(),
       'help-button': () => byId('help').showModal(),
       'top-down': () => this.choose({inverted: false}),
       'inverted': () => this.choose({inverted: true}),
@@ -222,6 +260,7 @@ class Page {
       'width-both': () => this.choose({widths: 'both'}),
     };
     for (const [id, action] of Object.entries(actions)) byId(id).addEventListener('click', action);
+    addEventListener('hashchange', () => applyFragment(this, location.hash.slice(1)));
     byId('search').addEventListener('input', (event) => this.search(event.target.value));
     byId('flame').addEventListener('blur', () => this.tooltip.hide());
     matchMedia('(prefers-color-scheme: dark)').addEventListener('change', (event) => {
