@@ -18,6 +18,12 @@
 namespace allomon::leaks {
 namespace {
 
+#if defined(__aarch64__)
+using FloatingRegisters = user_fpsimd_struct;
+#else
+using FloatingRegisters = user_fpregs_struct;
+#endif
+
 // Each round stops the threads that those of the round before have started meanwhile.
 constexpr int kMostRounds = 100;
 constexpr long kLookNanos = 200'000;
@@ -133,7 +139,7 @@ void StoppedProcess::ReadRegisters(pid_t thread) {
 #else
   stack_pointers_.push_back(general.sp);
 #endif
-  user_fpregs_struct floating = {};
+  FloatingRegisters floating = {};
   if (Get(thread, NT_PRFPREG, &floating)) AddWords(floating, &registers_);
 }
 

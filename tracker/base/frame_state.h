@@ -11,7 +11,12 @@ namespace allomon {
 struct FrameState {
   uintptr_t pc;
   uintptr_t sp;
-  uintptr_t bp;
+  uintptr_t bp;  // the frame pointer: rbp, x29
+#if defined(__aarch64__)
+  // x30 where a signal interrupted: a function that calls nothing has its return address there.  0
+  // if it is not known, and after a call.
+  uintptr_t link = 0;
+#endif
 };
 
 }  // namespace allomon

@@ -23,7 +23,7 @@ inline FrameState InterruptedFrame(const void* context) {
           static_cast<uintptr_t>(registers.gregs[REG_RBP])};
 #elif defined(__aarch64__)
   return {static_cast<uintptr_t>(registers.pc), static_cast<uintptr_t>(registers.sp),
-          static_cast<uintptr_t>(registers.regs[29])};
+          static_cast<uintptr_t>(registers.regs[29]), static_cast<uintptr_t>(registers.regs[30])};
 #else
   return {0, 0, 0};
 #endif

@@ -1,23 +1,26 @@
 #include "tracker/callstack/capture.h"
 
-#if defined(__x86_64__)
-
 #include <cstring>
 
 #include "tracker/base/check.h"
 #include "tracker/callstack/cfi_index.h"
+#include "tracker/callstack/frame_forms.h"
 #include "tracker/callstack/frame_step.h"
 #include "tracker/callstack/interpreters.h"
 #include "tracker/callstack/managed_functions.h"
+#include "tracker/callstack/registers.h"
 #include "tracker/callstack/replay_record.h"
 #include "tracker/callstack/replay_thread.h"
 #include "tracker/callstack/rule_cache.h"
 #include "tracker/callstack/stack_window.h"
+#include "tracker/callstack/walk_state.h"
 
 namespace allomon {
 namespace {
 
+using internal::FastStep;
 using internal::FrameRule;
+using internal::LinkRegister;
 using internal::RecordedFrame;
 using internal::ReplayBlock;
 using internal::ReplayRecord;
@@ -27,39 +30,6 @@ using internal::Step;
 constexpr uintptr_t kWord = sizeof(uintptr_t);
 
 internal::RuleCache rule_cache;
-
-// The result of a step that reads two words at most. bp_slot: the address of the caller's saved bp,
-// or 0.  how_left: the flags of RecordedFrame::how for the frame that the step left.
-struct FastStep {
-  uintptr_t bp_slot;
-  uintptr_t how_left;
-};
-
-// Takes a common step.  Returns false and changes nothing if the rule is not known, is not of a
-// simple form, or would read outside of [*sp, high).
-ALLOMON_READS_STACK inline bool StepFast(uintptr_t lookup_pc, uintptr_t high, uintptr_t* pc,
-                                         uintptr_t* sp, uintptr_t* bp, FastStep* how) {
-  FrameRule rule;
-  if (!rule_cache.Find(lookup_pc, &rule) || !rule.IsSimple()) return false;
-  const bool from_sp = rule.kind() == FrameRule::kFromSp;
-  const uintptr_t base = from_sp ? *sp : *bp;
-  const uintptr_t cfa = base + rule.cfa_bytes();
-  if (cfa <= *sp || cfa > high || cfa % kWord != 0) return false;
-  how->bp_slot = 0;
-  how->how_left = RecordedFrame::kKeepsBp;
-  if (rule.bp_bytes() != 0) {
-    const uintptr_t saved = cfa - rule.bp_bytes();
-    // cfa <= high and bp_bytes >= 8, so it cannot be too high.
-    if (saved < *sp || saved > cfa) return false;
-    *bp = StackWindow::LoadUnchecked(saved);
-    how->bp_slot = saved;
-    how->how_left = 0;
-  }
-  if (!from_sp) how->how_left = RecordedFrame::kNeedsBp;
-  *pc = StackWindow::LoadUnchecked(cfa - kWord);
-  *sp = cfa;
-  return true;
-}
 
 // The position of a walk.
 struct Position {
@@ -83,20 +53,26 @@ ALLOMON_READS_STACK inline size_t Walk(Position at, uintptr_t* frames, size_t ma
   uintptr_t lookup_pc = at.lookup_pc;
   size_t count = at.count;
   Step step = Step::kCaller;
+  LinkRegister link(at.frame);
   FastStep unused;
   while (pc != 0 && count < max_frames) {
     [[maybe_unused]] const uintptr_t sp_before = sp;
     if (sps != nullptr) sps[count] = sp;
     frames[count++] = pc;
-    if (__builtin_expect(StepFast(lookup_pc, window.high(), &pc, &sp, &bp, &unused), true)) {
+    if (__builtin_expect(StepFast(rule_cache, lookup_pc, window.high(), &pc, &sp, &bp, &unused),
+                         true)) {
       ALLOMON_DCHECK_LT("inv.walk.grows", sp_before, sp);
       lookup_pc = pc - 1;
+      link.Clear();
       continue;
     }
     FrameState frame = {pc, sp, bp};
+    link.PutInto(&frame);
     step = StepToCallerSlow(lookup_pc, &rule_cache, &window, &frame);
     if (step == Step::kEnd || step == Step::kLost) break;
-    ALLOMON_DCHECK("inv.walk.grows", step == Step::kInterrupted || sp_before < frame.sp);
+    ALLOMON_DCHECK("inv.walk.grows", step == Step::kInterrupted || sp_before < frame.sp ||
+                                         (link.IsKnown() && sp_before == frame.sp));
+    link = LinkRegister(frame);
     pc = frame.pc;
     sp = frame.sp;
     bp = frame.bp;
@@ -147,6 +123,7 @@ WalkWithRecord(const FrameState& start, size_t count, ReplayRecord* record, uint
   uintptr_t pc = start.pc;
   uintptr_t sp = start.sp;
   uintptr_t bp = start.bp;
+  LinkRegister link(start);
   // Tells how the state (pc, sp, bp) was reached.
   uintptr_t how = RecordedFrame::kExactPc | RecordedFrame::kNotReplayable;
   // No frame in [old, end) of the record has a lower sp than `sp`.  The fresh frames replace [from,
@@ -167,7 +144,9 @@ WalkWithRecord(const FrameState& start, size_t count, ReplayRecord* record, uint
       if (has_confirmed) {
         if (!record->Splice(from, old, {pc, sp, bp, how})) {
           const bool is_exact = (how & RecordedFrame::kExactPc) != 0;
-          return WalkRest({{pc, sp, bp}, is_exact ? pc : pc - 1, window, count}, frames, max_frames,
+          FrameState here = {pc, sp, bp};
+          link.PutInto(&here);
+          return WalkRest({here, is_exact ? pc : pc - 1, window, count}, frames, max_frames,
                           truncated);
         }
         if (count == max_frames) {
@@ -186,6 +165,7 @@ WalkWithRecord(const FrameState& start, size_t count, ReplayRecord* record, uint
       sp = frame.sp;
       bp = frame.bp;
       how = frame.how;
+      if (last != old) link.Clear();
       from = last;
       old = last + 1;
       has_confirmed = false;
@@ -205,13 +185,16 @@ WalkWithRecord(const FrameState& start, size_t count, ReplayRecord* record, uint
       old = from = record->end();
     }
     const uintptr_t lookup_pc = (how & RecordedFrame::kExactPc) != 0 ? pc : pc - 1;
-    const FrameState left = {pc, sp, bp};
+    FrameState left = {pc, sp, bp};
+    link.PutInto(&left);
     FastStep fast;
-    if (__builtin_expect(has_room && StepFast(lookup_pc, window.high(), &pc, &sp, &bp, &fast),
-                         true)) {
+    if (__builtin_expect(
+            has_room && StepFast(rule_cache, lookup_pc, window.high(), &pc, &sp, &bp, &fast),
+            true)) {
       ALLOMON_DCHECK_LT("inv.walk.grows", left.sp, sp);
       record->PushFresh({left.pc, left.sp, left.bp, how | fast.how_left});
-      how = fast.bp_slot;
+      how = fast.how_reached;
+      link.Clear();
       continue;
     }
     record->PushFresh({left.pc, left.sp, left.bp, how | RecordedFrame::kNeedsBp});
@@ -235,7 +218,9 @@ WalkWithRecord(const FrameState& start, size_t count, ReplayRecord* record, uint
       return WalkRest({frame, is_exact ? frame.pc : frame.pc - 1, window, count}, frames,
                       max_frames, truncated);
     }
-    ALLOMON_DCHECK_LT("inv.walk.grows", left.sp, frame.sp);
+    ALLOMON_DCHECK("inv.walk.grows",
+                   left.sp < frame.sp || is_exact || (link.IsKnown() && left.sp == frame.sp));
+    link = LinkRegister(frame);
     pc = frame.pc;
     sp = frame.sp;
     bp = frame.bp;
@@ -454,5 +439,3 @@ bool ForgetReplacedCode(const uintptr_t* frames, size_t depth) {
 }
 
 }  // namespace allomon
-
-#endif  // defined(__x86_64__)

@@ -82,6 +82,9 @@ bool ReadAugmentation(const char* letters, ByteReader* body, CfiEntry* e) {
       case 'S':
         e->signal_frame = true;
         break;
+      case 'B':  // return addresses are signed by the second key of 64-bit Arm: no data
+      case 'G':  // the frame has memory tags of 64-bit Arm: no data
+        break;
       default:
         // An unknown letter may own data that would be misread as the next letter's.  The bytes
         // after the augmentation data are safe, since its length is known.

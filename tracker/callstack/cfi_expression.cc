@@ -106,13 +106,13 @@ class Evaluator {
   bool PushRegister(uint64_t reg) {
     const uint64_t offset = static_cast<uint64_t>(reader_.ReadSleb());
     switch (reg) {
-      case kDwarfRbp:
+      case kDwarfFp:
         Push(registers_.bp + offset);
         return true;
-      case kDwarfRsp:
+      case kDwarfSp:
         Push(registers_.sp + offset);
         return true;
-      case kDwarfRip:
+      case kDwarfPc:
         Push(registers_.pc + offset);
         return true;
       default:

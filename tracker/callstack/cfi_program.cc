@@ -32,6 +32,7 @@ enum Opcode : uint8_t {
   kValOffset = 0x14,
   kValOffsetSf = 0x15,
   kValExpression = 0x16,
+  kNegateReturnState = 0x2d,
   kGnuArgsSize = 0x2e,
   kGnuNegativeOffsetExtended = 0x2f,
 };
@@ -102,6 +103,9 @@ class Machine {
       case kGnuArgsSize:
         reader_.ReadUleb();
         return true;
+      case kNegateReturnState:
+        // Says whether the stored return address is signed.  StripReturnAddress() need not know.
+        return kFollowsReturnStates;
       default:
         return ExecuteCfa(opcode) || ExecuteRegister(opcode);
     }
@@ -209,7 +213,7 @@ class Machine {
 
   // The rule of a register that is followed, or nullptr for the others.
   RegisterRule* Follow(CfiRow* row, uint64_t reg) const {
-    if (reg == kDwarfRbp) return &row->frame_pointer;
+    if (reg == kDwarfFp) return &row->frame_pointer;
     if (reg == entry_.ra_register) return &row->return_address;
     if (reg == followed_) return &row->followed;
     return nullptr;

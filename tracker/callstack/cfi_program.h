@@ -9,16 +9,9 @@
 #include <cstdint>
 
 #include "tracker/callstack/cfi_entry.h"
+#include "tracker/callstack/registers.h"
 
 namespace allomon::internal {
-
-// DWARF's numbers of x86-64's registers.
-inline constexpr uint64_t kDwarfRbx = 3;
-inline constexpr uint64_t kDwarfRbp = 6;
-inline constexpr uint64_t kDwarfRsp = 7;
-inline constexpr uint64_t kDwarfR12 = 12;
-inline constexpr uint64_t kDwarfR15 = 15;
-inline constexpr uint64_t kDwarfRip = 16;
 
 // The place of the caller's value of a register.
 struct RegisterRule {
@@ -52,7 +45,7 @@ struct CfiRow {
 // False if the program is malformed, or uses an instruction that is not known here.  The row has
 // the rule of one more register if `followed` is its number.
 [[nodiscard]] bool RunCfiProgram(const CfiBytes& bytes, const CfiEntry& entry, uintptr_t pc,
-                                 CfiRow* row, uint64_t followed = kDwarfRip);
+                                 CfiRow* row, uint64_t followed = kDwarfReturn);
 
 }  // namespace allomon::internal
 

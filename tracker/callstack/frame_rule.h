@@ -1,8 +1,9 @@
 // The rule that leads from a frame to its caller's, packed into the low bits of one word.
 //
-// Nearly all rows of x86-64 unwind tables have this form: the CFA is sp or bp plus a multiple of
-// eight; the return address is just below it; bp is untouched or saved a few words below that.
-// That takes 31 bits, which leaves room for the pc in the same word (see RuleCache).  Any other row
+// Nearly all rows of unwind tables have this form: the CFA is sp or bp plus a multiple of eight. On
+// x86-64 the return address is just below it; bp is untouched or saved a few words below that.  On
+// 64-bit Arm bp is saved below the CFA, and the return address in the word above it.  That takes 31
+// bits, which leaves room for the pc in the same word (see RuleCache).  Any other row
 // becomes kInterpret, and is evaluated at each walk.
 #ifndef ALLOMON_TRACKER_CALLSTACK_FRAME_RULE_H_
 #define ALLOMON_TRACKER_CALLSTACK_FRAME_RULE_H_
@@ -21,6 +22,7 @@ class FrameRule {
     kEnd,           // the outermost frame
     kFramePointer,  // no usable CFI: trust the frame-pointer chain
     kInterpret,     // run the CFI program and evaluate its result
+    kLinkOnly,      // CFA = sp + cfa_bytes, return address at CFA - bp_bytes, bp untouched
   };
   static constexpr int kBits = 31;
 

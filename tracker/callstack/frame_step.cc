@@ -4,66 +4,13 @@
 #include "tracker/callstack/cfi_expression.h"
 #include "tracker/callstack/cfi_index.h"
 #include "tracker/callstack/cfi_program.h"
+#include "tracker/callstack/frame_forms.h"
+#include "tracker/callstack/registers.h"
 
 namespace allomon::internal {
 namespace {
 
-constexpr uint64_t kWord = sizeof(uintptr_t);
-
-// Each frame on a stack is above the frame that it called (inv.walk.grows).
-bool IsAbove(uintptr_t cfa, const FrameState& frame) { return cfa > frame.sp && cfa % kWord == 0; }
-
 // ---- From a row of the unwind table to a rule
-
-// Matches the one expression that compilers emit for a realigned stack, "DW_OP_breg6 -offset;
-// DW_OP_deref".
-bool IsRealignedCfa(const CfaRule& cfa, uint64_t* offset) {
-  constexpr uint8_t kBreg6 = 0x76;
-  constexpr uint8_t kDeref = 0x06;
-  ByteReader reader = cfa.expression;
-  if (!cfa.is_expression || reader.Read<uint8_t>() != kBreg6) return false;
-  *offset = 0 - static_cast<uint64_t>(reader.ReadSleb());
-  return reader.Read<uint8_t>() == kDeref && reader.ok() && reader.AtEnd();
-}
-
-// Matches "DW_OP_breg6 0": saved in the word that bp points to.
-bool IsSavedAtBp(const RegisterRule& rule) {
-  constexpr uint8_t kBreg6 = 0x76;
-  ByteReader reader = rule.expression;
-  return rule.kind == RegisterRule::kAtExpression && reader.Read<uint8_t>() == kBreg6 &&
-         reader.ReadSleb() == 0 && reader.ok() && reader.AtEnd();
-}
-
-bool IsReturnAddressUsual(const RegisterRule& rule) {
-  return rule.kind == RegisterRule::kAtCfa && rule.offset == -static_cast<int64_t>(kWord);
-}
-
-// Returns the row as a kFromSp, kFromBp or kRealigned rule, or kInterpret.
-FrameRule PackRow(const CfiRow& row) {
-  constexpr FrameRule kNotPacked(FrameRule::kInterpret);
-  const RegisterRule& bp = row.frame_pointer;
-  if (!IsReturnAddressUsual(row.return_address)) return kNotPacked;
-  uint64_t offset;
-  if (IsRealignedCfa(row.cfa, &offset) && IsSavedAtBp(bp) && FrameRule::Fits(offset, 0)) {
-    return FrameRule(FrameRule::kRealigned, offset);
-  }
-  if (row.cfa.is_expression) return kNotPacked;
-  const bool from_bp = row.cfa.base_register == kDwarfRbp;
-  if (!from_bp && row.cfa.base_register != kDwarfRsp) return kNotPacked;
-  uint64_t bp_bytes = 0;
-  if (bp.kind == RegisterRule::kAtCfa) {
-    bp_bytes = 0 - static_cast<uint64_t>(bp.offset);
-    if (bp_bytes == 0) return kNotPacked;
-  } else if (bp.kind != RegisterRule::kSame) {
-    return kNotPacked;
-  }
-  const uint64_t cfa_bytes = static_cast<uint64_t>(row.cfa.offset);
-  if (!FrameRule::Fits(cfa_bytes, bp_bytes)) return kNotPacked;
-  const FrameRule rule(from_bp ? FrameRule::kFromBp : FrameRule::kFromSp, cfa_bytes, bp_bytes);
-  ALLOMON_DCHECK("inv.rule.packed", rule.IsSimple() && rule.cfa_bytes() == cfa_bytes);
-  ALLOMON_DCHECK_EQ("inv.rule.packed", rule.bp_bytes(), bp_bytes);
-  return rule;
-}
 
 FrameRule RuleOf(const CfiEntry& entry, const CfiRow& row) {
   if (row.return_address.kind == RegisterRule::kUndefined) return FrameRule(FrameRule::kEnd);
@@ -91,7 +38,7 @@ FrameRule FindRule(uintptr_t pc, RuleCache* cache) {
   if (found == CfiLookup::kNoObject) return rule;
   if (found == CfiLookup::kFound) {
     if (RunCfiProgram(bytes, entry, pc, &row)) rule = RuleOf(entry, row);
-  } else if (IsBeforeFunction(pc)) {
+  } else if (!IsSignalReturn(pc + 1) && IsBeforeFunction(pc)) {
     rule = FrameRule(FrameRule::kEnd);
   }
   CodeModule module;
@@ -101,45 +48,12 @@ FrameRule FindRule(uintptr_t pc, RuleCache* cache) {
 
 // ---- Taking the step
 
-// Moves to the caller whose return address is just below `cfa`.
-Step Return(uintptr_t cfa, uintptr_t bp, StackWindow* window, FrameState* frame) {
-  uintptr_t pc;
-  if (!IsAbove(cfa, *frame) || !window->Load(cfa - kWord, &pc)) return Step::kLost;
-  *frame = FrameState{pc, cfa, bp};
-  return Step::kCaller;
-}
-
-Step StepSimple(FrameRule rule, StackWindow* window, FrameState* frame) {
-  const uintptr_t base = rule.kind() == FrameRule::kFromSp ? frame->sp : frame->bp;
-  const uintptr_t cfa = base + rule.cfa_bytes();
-  uintptr_t bp = frame->bp;
-  if (rule.bp_bytes() != 0 && !window->Load(cfa - rule.bp_bytes(), &bp)) return Step::kLost;
-  return Return(cfa, bp, window, frame);
-}
-
-Step StepRealigned(FrameRule rule, StackWindow* window, FrameState* frame) {
-  uintptr_t cfa;
-  uintptr_t bp;
-  if (!window->Load(frame->bp - rule.cfa_bytes(), &cfa)) return Step::kLost;
-  if (!window->Load(frame->bp, &bp)) return Step::kLost;
-  return Return(cfa, bp, window, frame);
-}
-
-// The convention of code with frame pointers: bp points to the caller's saved bp, which lies under
-// the return address.  In code without frame pointers bp may be anything.
-Step StepByFramePointer(StackWindow* window, FrameState* frame) {
-  if (frame->bp == 0) return Step::kEnd;
-  uintptr_t bp;
-  if (frame->bp < frame->sp || !window->Load(frame->bp, &bp)) return Step::kLost;
-  return Return(frame->bp + 2 * kWord, bp, window, frame);
-}
-
 bool ComputeCfa(const CfaRule& rule, const FrameState& frame, StackWindow* window, uintptr_t* cfa) {
   if (rule.is_expression) {
     return EvaluateCfiExpression(rule.expression, frame, false, 0, window, cfa);
   }
-  if (rule.base_register != kDwarfRsp && rule.base_register != kDwarfRbp) return false;
-  const uintptr_t base = rule.base_register == kDwarfRsp ? frame.sp : frame.bp;
+  if (rule.base_register != kDwarfSp && rule.base_register != kDwarfFp) return false;
+  const uintptr_t base = rule.base_register == kDwarfSp ? frame.sp : frame.bp;
   *cfa = base + static_cast<uintptr_t>(rule.offset);
   return true;
 }
@@ -175,8 +89,14 @@ Step StepByInterpreting(uintptr_t lookup_pc, StackWindow* window, FrameState* fr
       !RunCfiProgram(bytes, entry, lookup_pc, &row) || !ComputeCfa(row.cfa, *frame, window, &cfa)) {
     return StepByFramePointer(window, frame);
   }
+  if (entry.signal_frame && IsSignalReturn(frame->pc)) return StepFromSignal(window, frame);
   FrameState caller = {0, cfa, 0};
-  if (!Recover(row.return_address, cfa, frame->pc, *frame, window, &caller.pc)) return Step::kLost;
+  const bool is_leaf = row.return_address.kind == RegisterRule::kSame;
+  if (is_leaf && !HasReturnAddress(*frame)) return Step::kLost;
+  if (!Recover(row.return_address, cfa, ReturnAddressOf(*frame), *frame, window, &caller.pc)) {
+    return Step::kLost;
+  }
+  caller.pc = StripReturnAddress(caller.pc);
   // A frame pointer that is lost is often never needed again.
   if (!Recover(row.frame_pointer, cfa, frame->bp, *frame, window, &caller.bp)) caller.bp = 0;
   if (entry.signal_frame) {
@@ -185,8 +105,8 @@ Step StepByInterpreting(uintptr_t lookup_pc, StackWindow* window, FrameState* fr
     *frame = caller;
     return Step::kInterrupted;
   }
-  if (!IsAbove(cfa, *frame)) return Step::kLost;
-  ALLOMON_DCHECK_LT("inv.walk.grows", frame->sp, caller.sp);
+  if (!IsAbove(cfa, *frame) && !(is_leaf && IsAtLeaf(cfa, *frame))) return Step::kLost;
+  ALLOMON_DCHECK("inv.walk.grows", is_leaf || frame->sp < caller.sp);
   *frame = caller;
   return Step::kCaller;
 }
@@ -198,20 +118,14 @@ Step StepToCallerSlow(uintptr_t lookup_pc, RuleCache* cache, StackWindow* window
   FrameRule rule;
   if (!cache->Find(lookup_pc, &rule)) rule = FindRule(lookup_pc, cache);
   switch (rule.kind()) {
-    case FrameRule::kFromSp:
-    case FrameRule::kFromBp:
-      return StepSimple(rule, window, frame);
-    case FrameRule::kRealigned:
-      return StepRealigned(rule, window, frame);
-    case FrameRule::kFramePointer:
-      return StepByFramePointer(window, frame);
     case FrameRule::kInterpret:
       return StepByInterpreting(lookup_pc, window, frame);
     case FrameRule::kNone:
     case FrameRule::kEnd:
-      break;
+      return Step::kEnd;
+    default:
+      return StepByForm(rule, window, frame);
   }
-  return Step::kEnd;
 }
 
 }  // namespace allomon::internal

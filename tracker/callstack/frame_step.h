@@ -8,15 +8,9 @@
 #include "tracker/base/frame_state.h"
 #include "tracker/callstack/rule_cache.h"
 #include "tracker/callstack/stack_window.h"
+#include "tracker/callstack/walk_state.h"
 
 namespace allomon::internal {
-
-enum class Step {
-  kCaller,       // *frame is now the caller's; its pc is a return address
-  kInterrupted,  // *frame is now one that a signal interrupted; its pc is exact
-  kEnd,          // *frame was the outermost one
-  kLost,         // there may be a caller, but it cannot be found
-};
 
 // Takes the step by the rule that `cache` has for `lookup_pc`, or finds that rule and stores it
 // there.  `lookup_pc` is in the instruction that the frame is executing: one less than a return

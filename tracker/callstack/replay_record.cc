@@ -5,7 +5,7 @@
 namespace allomon::internal {
 
 // All reads of it are volatile, so the compiler keeps it in memory.
-const uintptr_t ReplayRecord::kZero = 0;
+const uintptr_t ReplayRecord::kZero[2] = {};
 
 // Single-word stores, here and below: the processor cannot forward two words at once that it has
 // just stored one by one.
@@ -14,10 +14,11 @@ inline void ReplayRecord::Put(uint32_t i, uintptr_t pc, uintptr_t sp, uintptr_t 
   State& state = states_[i % kFrames];
   const uintptr_t slot = how & RecordedFrame::kSlotMask;
   const bool replayable = (how & RecordedFrame::kNotReplayable) == 0;
-  const bool compares_bp = replayable && (how & RecordedFrame::kNeedsBp) != 0 && slot != 0;
+  const bool compares_bp =
+      replayable && (kReturnsBesideBp || (how & RecordedFrame::kNeedsBp) != 0) && slot != 0;
   check.pc = pc;
   check.sp = sp;
-  check.bp_at = compares_bp ? reinterpret_cast<const uintptr_t*>(slot) : &kZero;
+  check.bp_at = compares_bp ? reinterpret_cast<const uintptr_t*>(slot) : kZero;
   check.bp_value = compares_bp ? bp : !replayable;
   state.bp = bp;
   state.how = how;

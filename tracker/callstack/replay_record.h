@@ -16,35 +16,11 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "tracker/callstack/frame_forms.h"
 #include "tracker/callstack/stack_window.h"
+#include "tracker/callstack/walk_state.h"
 
 namespace allomon::internal {
-
-// A state of a walk, how it was reached and how it is left.
-struct RecordedFrame {
-  // Flags of `how`, around the address of the word from which bp was loaded.  Without an address,
-  // bp is the same as in the callee.  Stack words are aligned, and user addresses have fewer than
-  // 62 bits, so flags and address do not overlap.
-  enum : uintptr_t {
-    // The rest of the walk depends on bp: the rule of this frame reads it, or leaves it alone for a
-    // caller's rule that reads it.
-    kNeedsBp = 1,
-    // The step to this frame read something other than these two words.
-    kNotReplayable = 2,
-    // pc is looked up unchanged, not one byte lower.
-    kExactPc = 4,
-    // The rule of this frame leaves bp alone, so kNeedsBp is that of the caller.
-    kKeepsBp = uintptr_t{1} << 62,
-  };
-  static constexpr uintptr_t kSlotMask = (kKeepsBp - 1) & ~uintptr_t{7};
-
-  uintptr_t bp_slot() const { return how & kSlotMask; }
-
-  uintptr_t pc;
-  uintptr_t sp;
-  uintptr_t bp;
-  uintptr_t how;
-};
 
 // A ring of frames, from the innermost at begin() to end(); indices only grow, and wrap.  A walk
 // puts the frames that it finds by itself aside (PushFresh) until it knows which of the recorded
@@ -105,9 +81,9 @@ class ReplayRecord {
   bool Append(uint32_t from);
 
  private:
-  // The 32 bytes that confirming a frame reads: the word below sp, the return address, must be pc,
-  // and *bp_at must be bp_value.  If bp need not be checked, bp_at leads to a word that always has
-  // bp_value; if the frame cannot be confirmed, to a word that never has it.
+  // The 32 bytes that confirming a frame reads: the return address, which frame_forms.h finds, must
+  // be pc, and *bp_at must be bp_value.  If bp need not be checked, bp_at leads to a word that
+  // always has bp_value; if the frame cannot be confirmed, to a word that never has it.
   struct Check {
     uintptr_t pc;
     uintptr_t sp;
@@ -121,8 +97,9 @@ class ReplayRecord {
 
   // Returns the bits in which the stack differs from the recorded values.
   ALLOMON_READS_STACK static uintptr_t Difference(const Check& check) {
-    return (StackWindow::LoadUnchecked(check.sp - sizeof(uintptr_t)) ^ check.pc) |
-           (StackWindow::LoadUnchecked(reinterpret_cast<uintptr_t>(check.bp_at)) ^ check.bp_value);
+    const uintptr_t bp_at = reinterpret_cast<uintptr_t>(check.bp_at);
+    return (LoadReturnAddress(check.sp, bp_at) ^ check.pc) |
+           (StackWindow::LoadUnchecked(bp_at) ^ check.bp_value);
   }
 
   ALLOMON_READS_STACK static bool AreThere(const Check* check, const Check* end);
@@ -132,7 +109,7 @@ class ReplayRecord {
   void MoveInner(uint32_t from, uint32_t new_from);
   void PutFresh(uint32_t at, bool needs_bp);
 
-  static const uintptr_t kZero;
+  static const uintptr_t kZero[2];
 
   uint32_t begin_;
   uint32_t end_;

@@ -19,6 +19,7 @@
 
 #include "tracker/base/check.h"
 #include "tracker/callstack/frame_rule.h"
+#include "tracker/callstack/registers.h"
 
 namespace allomon::internal {
 
@@ -34,10 +35,10 @@ class RuleCache {
     return (word >> FrameRule::kBits) == TagOf(pc) && word != 0;
   }
 
-  // Does nothing for a pc above the 47 bits that Linux gives to user code by default.
+  // Does nothing for a pc above the bits that Linux gives to user code by default.
   void Store(uintptr_t pc, FrameRule rule, uint16_t module_hash) {
     if ((pc >> kPcBits) != 0) return;
-    ALLOMON_DCHECK_EQ("inv.cache.exact", PcOf(IndexOf(pc), TagOf(pc)), pc);
+    ALLOMON_DCHECK_EQ("inv.cache.exact", PcOf(IndexOf(pc), TagOf(pc)), pc >> kPcShift << kPcShift);
     module_hashes_[IndexOf(pc)].store(module_hash, std::memory_order_relaxed);
     slots_[IndexOf(pc)].store(TagOf(pc) << FrameRule::kBits | rule.bits(),
                               std::memory_order_relaxed);
@@ -57,16 +58,17 @@ class RuleCache {
  private:
   // 16384 slots of 8 + 2 bytes: 160 KiB of .bss, of which only touched pages exist.
   static constexpr int kIndexBits = 14;
-  static constexpr int kPcBits = 47;
   static constexpr uint64_t kRuleMask = (uint64_t{1} << FrameRule::kBits) - 1;
   static constexpr uintptr_t kIndexMask = (uintptr_t{1} << kIndexBits) - 1;
   // checks inv.cache.exact: no bit of the tag is lost above the rule.
-  static_assert(kPcBits - kIndexBits + FrameRule::kBits <= 64);
+  static_assert(kPcBits - kPcShift - kIndexBits + FrameRule::kBits <= 64);
 
-  static size_t IndexOf(uintptr_t pc) { return (pc ^ pc >> kIndexBits) & kIndexMask; }
-  static uint64_t TagOf(uintptr_t pc) { return pc >> kIndexBits; }
+  static size_t IndexOf(uintptr_t pc) {
+    return (pc >> kPcShift ^ pc >> (kPcShift + kIndexBits)) & kIndexMask;
+  }
+  static uint64_t TagOf(uintptr_t pc) { return pc >> (kPcShift + kIndexBits); }
   static uintptr_t PcOf(size_t index, uint64_t tag) {
-    return tag << kIndexBits | ((index ^ tag) & kIndexMask);
+    return (tag << kIndexBits | ((index ^ tag) & kIndexMask)) << kPcShift;
   }
 
   std::atomic<uint64_t> slots_[size_t{1} << kIndexBits] = {};

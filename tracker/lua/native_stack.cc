@@ -75,7 +75,7 @@ constexpr size_t kMostOwnFrames = 40;
 // A cache by return address and register: how many words below the CFA the register is saved; 0: it
 // is not saved.  An entry packs all three into one word.
 constexpr int kWordsBits = 13;
-constexpr int kNumberBits = 4;
+constexpr int kNumberBits = 4 + internal::kPcShift / 2;
 constexpr uint64_t kMostWords = (uint64_t{1} << kWordsBits) - 1;
 constexpr size_t kKnownFrames = 512;
 std::atomic<uint64_t> g_known[kKnownFrames];
@@ -88,14 +88,15 @@ uint64_t WordsBelowCfa(uintptr_t pc, uint64_t number) {
       !internal::RunCfiProgram(bytes, entry, pc - 1, &row, number)) {
     return 0;
   }
-  const RegisterRule& rule = number == internal::kDwarfRbp ? row.frame_pointer : row.followed;
+  const RegisterRule& rule = number == internal::kDwarfFp ? row.frame_pointer : row.followed;
   const uint64_t below = 0 - static_cast<uint64_t>(rule.offset);
   return rule.kind == RegisterRule::kAtCfa && below / kWord <= kMostWords ? below / kWord : 0;
 }
 
 uint64_t KnownWordsBelowCfa(uintptr_t pc, uint64_t number) {
-  const uint64_t key = pc << kNumberBits | number;
+  const uint64_t key = pc >> internal::kPcShift << kNumberBits | number;
   std::atomic<uint64_t>& known = g_known[(key * 0x9e3779b97f4a7c15u) >> 55];
+  static_assert(internal::kPcBits - internal::kPcShift + kNumberBits + kWordsBits <= 64);
   static_assert(kKnownFrames == size_t{1} << (64 - 55));
   const uint64_t entry = known.load(std::memory_order_relaxed);
   if (entry >> kWordsBits == key) return entry & kMostWords;

@@ -53,7 +53,6 @@ constexpr uintptr_t kBehindFill = 5;
 
 constexpr size_t kMostFrames = 64;
 constexpr size_t kMostFrameWords = 512;
-constexpr uint64_t kRegisters[] = {internal::kDwarfRbx, internal::kDwarfRbp, 12, 13, 14, 15};
 
 struct NativeStack {
   uintptr_t pcs[kMostFrames];
@@ -285,7 +284,7 @@ class Probe {
         !reader.ReadPrototype(reader.PrototypeOf(state, words), &prototype)) {
       return;
     }
-    for (const uint64_t number : kRegisters) {
+    for (const uint64_t number : internal::kSavedRegisters) {
       uintptr_t value;
       if (FindSavedRegister(stack_.frames(), index, number, &reader, &value) &&
           IsAhead(value, words, prototype)) {
