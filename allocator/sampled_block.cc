@@ -143,7 +143,12 @@ void* PlaceFollowed(Request request, const FrameState& caller) {
   bool zeroed = false;
   HandleWord* word = nullptr;
   void* block = range.Allocate(request.size_bytes, request.alignment_bytes, &zeroed, &word);
-  if (block == nullptr) return ReportUnplaced(request, caller);
+  if (block == nullptr) {
+    if (!HasHighAddresses() && KeepSamplesInPlace(1)) {
+      if (void* in_place = PlaceInPlace(request, caller)) return in_place;
+    }
+    return ReportUnplaced(request, caller);
+  }
   ScopedSlot slot(block, word);
   const BlockHandle handle =
       heap_client::ReportFollowed(BlockOf(request.size_bytes, block), caller);

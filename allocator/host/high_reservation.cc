@@ -6,6 +6,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <atomic>
+
 #include "tracker/base/check.h"
 
 namespace allomon::internal {
@@ -21,6 +23,33 @@ constexpr uintptr_t kBaseStepBytes = uintptr_t{2} << 20;
 constexpr uintptr_t kPageBytes = 4096;
 
 }  // namespace
+
+#if !defined(__x86_64__)
+namespace {
+
+// The kernel takes a hint that is free, and no hint beyond the address space.
+bool FindHighAddress() {
+  void* const hint = reinterpret_cast<void*>(RandomBaseBesideRange());
+  void* const page = mmap(hint, kPageBytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (page == MAP_FAILED) return false;
+  munmap(page, kPageBytes);
+  return IsHigh(reinterpret_cast<uintptr_t>(page), 1);
+}
+
+}  // namespace
+
+// Threads that ask for the first time at once find the same answer.
+bool HasHighAddresses() {
+  enum : int { kUnknown, kNo, kYes };
+  static std::atomic<int> known{kUnknown};
+  int answer = known.load(std::memory_order_relaxed);
+  if (answer == kUnknown) {
+    answer = FindHighAddress() ? kYes : kNo;
+    known.store(answer, std::memory_order_relaxed);
+  }
+  return answer == kYes;
+}
+#endif
 
 bool IsHigh(uintptr_t base, size_t size_bytes) {
   const uintptr_t last = base + size_bytes - 1;

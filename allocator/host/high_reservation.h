@@ -13,6 +13,14 @@ namespace allomon::internal {
 // MiB.
 inline constexpr int kHighBit = 46;
 
+// Whether this process can have such addresses at all.  Kernels of 64-bit Arm with address spaces
+// of 39 or 42 bits give none.  Cost: two system calls at the first call there; nothing on x86-64.
+#if defined(__x86_64__)
+constexpr bool HasHighAddresses() { return true; }
+#else
+bool HasHighAddresses();
+#endif
+
 // Whether the bit is set in all addresses of the piece (inv.range.high).
 bool IsHigh(uintptr_t base, size_t size_bytes);
 

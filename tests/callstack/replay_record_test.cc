@@ -114,6 +114,7 @@ TEST_F(Record, TellsExactPcs) {
 }
 
 TEST_F(Record, ComparesBpOnlyWhereItIsNeeded) {
+  if (internal::kReturnsBesideBp) GTEST_SKIP() << "bp is compared with each return address";
   record_.PushFresh({102, Sp(8), 8, 0});  // does not need bp: its rule loads it
   record_.Append(record_.begin());
   EXPECT_EQ(Confirmed(), 3u);
@@ -124,6 +125,7 @@ TEST_F(Record, ComparesBpOnlyWhereItIsNeeded) {
 }
 
 TEST_F(Record, ComparesBpOnceItIsNeeded) {
+  if (internal::kReturnsBesideBp) GTEST_SKIP() << "bp is compared with each return address";
   record_.PushFresh({102, Sp(8), 8, 0});
   record_.Append(record_.begin());
   words_[2] = 9;
@@ -144,6 +146,7 @@ TEST_F(Record, ComparesBpOnceItIsNeeded) {
 
 // The same if the freshly walked frame is the next outer one.
 TEST_F(Record, ComparesBpOfInnerFramesOnceItIsNeeded) {
+  if (internal::kReturnsBesideBp) GTEST_SKIP() << "bp is compared with each return address";
   record_.PushFresh({102, Sp(8), 8, 0});
   record_.Append(record_.begin());
   words_[2] = 9;

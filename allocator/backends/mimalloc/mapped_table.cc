@@ -53,10 +53,28 @@ Cell* EnsureLeaf(std::atomic<Cell*>& place) {
   return leaf;
 }
 
+#if defined(__x86_64__)
+bool IsOfThisTable(uintptr_t) { return true; }
+bool MayBeInTable(uintptr_t) { return true; }
+#else
+bool MayBeInTable(uintptr_t start) {
+  return start >> 46 << 46 == __atomic_load_n(&mapped_blocks.first_address, __ATOMIC_RELAXED);
+}
+// The first block decides which addresses the table is of: those that its kernel gives out.
+bool IsOfThisTable(uintptr_t start) {
+  const uint64_t half = start >> 46 << 46;
+  uint64_t first = 0;
+  return __atomic_compare_exchange_n(&mapped_blocks.first_address, &first, half, false,
+                                     __ATOMIC_RELAXED, __ATOMIC_RELAXED) ||
+         first == half;
+}
+#endif
+
 // Returns nullptr if no mapped block starts exactly there.
 Cell* Find(uintptr_t start) {
   Cell* const leaf = LeafOf(start).load(std::memory_order_acquire);
-  if (leaf == nullptr || start % (uintptr_t{1} << kPageShift) != 0) return nullptr;
+  if (leaf == nullptr || !MayBeInTable(start) || start % (uintptr_t{1} << kPageShift) != 0)
+    return nullptr;
   Cell* const cell = &leaf[CellIndexOf(start)];
   const uint64_t value = cell->load(std::memory_order_relaxed);
   return value != 0 && (value & kStartMask) == StartInCell(start) ? cell : nullptr;
@@ -67,6 +85,7 @@ size_t BytesIn(uint64_t value) { return value >> (kCellShift - kPageShift) << kP
 }  // namespace
 
 bool EnterMapping(uintptr_t start, size_t size_bytes) {
+  if (!IsOfThisTable(start)) return false;
   Cell* const leaf = EnsureLeaf(LeafOf(start));
   if (leaf == nullptr) return false;
   Cell& cell = leaf[CellIndexOf(start)];
@@ -97,9 +116,15 @@ size_t LeaveMapping(uintptr_t start) {
   return bytes;
 }
 
+#if defined(__x86_64__)
 const process_map::MappedBlocks mapped_blocks = {
     g_leaves, kLeaves, kCells, uintptr_t{1} << 46, uint64_t{1} << kCellShift,
 };
+#else
+process_map::MappedBlocks mapped_blocks = {
+    g_leaves, kLeaves, kCells, 0, uint64_t{1} << kCellShift,
+};
+#endif
 
 MappedTotal TotalOfMappings() {
   return {g_bytes.load(std::memory_order_relaxed), g_blocks.load(std::memory_order_relaxed)};

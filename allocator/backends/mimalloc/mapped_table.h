@@ -18,8 +18,9 @@
 namespace allomon::backend {
 
 // Adds a mapping.  `start` has bit 46 set, and is a multiple of a page; so is `size_bytes`, which
-// exceeds 16 MiB. Returns false if there is no memory for a leaf.  Cost: a store; a system call for
-// the first block in 32 GiB of addresses.
+// exceeds 16 MiB.  Returns false if there is no memory for a leaf, or if the table has blocks of
+// other 64 TiB, of which an address space of 48 bits has two with this bit.  Cost: a store; a
+// system call for the first block in 32 GiB of addresses.
 bool EnterMapping(uintptr_t start, size_t size_bytes);
 
 // Returns the bytes of the mapping that starts at `start`; 0 without one.
@@ -36,7 +37,11 @@ struct MappedTotal {
 MappedTotal TotalOfMappings();
 
 // Where the table is, for readers outside of the process.
+#if defined(__x86_64__)
 extern const process_map::MappedBlocks mapped_blocks __attribute__((visibility("hidden")));
+#else
+extern process_map::MappedBlocks mapped_blocks __attribute__((visibility("hidden")));
+#endif
 
 }  // namespace allomon::backend
 
