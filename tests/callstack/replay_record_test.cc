@@ -51,6 +51,9 @@ void CaptureRepeatedly(void*) {
 }
 
 TEST(Replay, SameStackKeepsItsSerial) {
+  // Frames of frames.cc have no saved frame pointer.  replay_test counts serials of those that
+  // have.
+  if (internal::kReturnsBesideBp) GTEST_SKIP() << "such frames are walked anew each time";
   testing::CallAtDepth(20, CaptureRepeatedly, nullptr);
   for (int i = 3; i < 6; ++i) {
     EXPECT_NE(serial_stacks[i].serial, 0u);

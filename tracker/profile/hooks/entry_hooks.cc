@@ -211,7 +211,9 @@ bool WriteHooks(HookMode mode, std::string* error) {
 
 HookedFunctions FindHookedFunctions() {
   static std::once_flag once;
-  if (answers_for_itself.load() || g_use_hooks_of_host) std::call_once(once, ListHooks);
+  if (kHasEntryHooks && (answers_for_itself.load() || g_use_hooks_of_host)) {
+    std::call_once(once, ListHooks);
+  }
   return {g_hooks.starts, g_hooks.count};
 }
 

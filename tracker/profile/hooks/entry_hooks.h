@@ -25,6 +25,13 @@
 
 namespace allomon::internal {
 
+// Whether hooks can be written on this processor.  Elsewhere no function is hooked.
+#if defined(__x86_64__)
+inline constexpr bool kHasEntryHooks = true;
+#else
+inline constexpr bool kHasEntryHooks = false;
+#endif
+
 // ---- Finds the functions with room for a hook, in the executable and in the shared libraries that
 // it was started with.  It reads their symbol tables and takes the functions that start with nine
 // bytes of no-ops.
