@@ -1,7 +1,8 @@
 // The register by which a hooked function finds its thread's counters.
 //
 // On x86-64 Linux one segment register, %gs, is left to user code: the C library uses %fs.  A new
-// thread inherits the register of its creator until it attaches.
+// thread inherits the register of its creator until it attaches.  Other processors have no hooks:
+// CanSetEntryCounters() is false there.
 #ifndef ALLOMON_TRACKER_PROFILE_HOOKS_ENTRY_COUNTERS_H_
 #define ALLOMON_TRACKER_PROFILE_HOOKS_ENTRY_COUNTERS_H_
 

@@ -24,7 +24,7 @@
 #include "tracker/profile/record/recording.h"
 
 extern "C" {
-// Defined in entry_call.cc; a hook calls it with the hook's number on the stack.
+// Defined in x86_64/entry_call.cc; a hook calls it with the hook's number on the stack.
 void AllomonEntryCall();
 }
 
