@@ -5,10 +5,10 @@
 #include <ucontext.h>
 
 #include <cerrno>
-#include <cstring>
 #include <utility>
 
 #include "allocator/guard/error_report.h"
+#include "allocator/guard/fault_access.h"
 #include "allocator/guard/guarded_block.h"
 #include "allocator/guard/guarded_pool.h"
 #include "allocator/host/high_reservation.h"
@@ -39,39 +39,6 @@ bool HasHandler(const struct sigaction& action) {
   return (action.sa_flags & SA_SIGINFO) != 0 ||
          (action.sa_handler != SIG_DFL && action.sa_handler != SIG_IGN);
 }
-
-#if defined(__x86_64__)
-// Bit 1 of the page fault's error code (Intel SDM, volume 3, 4.7).
-AccessKind AccessOf(const ucontext_t& context) {
-  return (context.uc_mcontext.gregs[REG_ERR] & 2) != 0 ? AccessKind::kWrite : AccessKind::kRead;
-}
-#elif defined(__aarch64__)
-// The kernel puts records behind the registers; that of the fault has the syndrome register, with
-// bit 6 set for a write (Arm ARM, ESR_EL1, ISS of a data abort).  An emulator may leave it out.
-AccessKind AccessOf(const ucontext_t& context) {
-  struct Record {
-    uint32_t magic;
-    uint32_t size_bytes;
-    uint64_t syndrome;
-  };
-  constexpr uint32_t kSyndromeMagic = 0x45535201;
-  const auto* at = reinterpret_cast<const unsigned char*>(context.uc_mcontext.__reserved);
-  size_t left = sizeof(context.uc_mcontext.__reserved);
-  Record record;
-  while (left >= sizeof(record)) {
-    memcpy(&record, at, sizeof(record));
-    if (record.magic == kSyndromeMagic) {
-      return (record.syndrome >> 6 & 1) != 0 ? AccessKind::kWrite : AccessKind::kRead;
-    }
-    if (record.magic == 0 || record.size_bytes < 8 || record.size_bytes > left) break;
-    at += record.size_bytes;
-    left -= record.size_bytes;
-  }
-  return AccessKind::kUnknown;
-}
-#else
-AccessKind AccessOf(const ucontext_t&) { return AccessKind::kUnknown; }
-#endif
 
 // Passes the signal to the system's default action.  A fault recurs when the handler returns. A
 // signal that a process sent is raised again here, and is delivered when the handler returns.
