@@ -49,10 +49,18 @@ __attribute__((noinline)) int64_t EnterEpochSlow(ThreadState& thread, int64_t le
   return fresh;
 }
 
+// Four requests of half the address space use up even the gap of a thread that is never sampled.
+__attribute__((noinline, cold)) Verdict EndLongestGap(ThreadState& thread, int64_t left) {
+  thread.meter.Set(left, kNeverWords);
+  SetCountdown(thread, kNeverWords);
+  return Verdict::kNotSampled;
+}
+
 // Draws the trial of a block that is hit: its (left + words)-th word is the first hit.  `left` is
 // the negative countdown after the block.
 Verdict DrawTrial(ThreadState& thread, int64_t left, uint64_t words) {
   const uint64_t behind_hit = static_cast<uint64_t>(-left - 1);
+  if (__builtin_expect(thread.active.rate <= 0, 0)) return EndLongestGap(thread, left);
   // In a signal handler that interrupted CountDown(), `left` includes the words of both blocks.
   DrawHits(thread.active, thread.bits, behind_hit < words ? behind_hit : words - 1, &t_trial);
   const int64_t fresh = FreshCountdown(thread);

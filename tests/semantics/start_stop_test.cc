@@ -1,6 +1,7 @@
 // start, stop and discard: their errors, and the samples taken between them.
 #include <atomic>
 #include <chrono>
+#include <cstdint>
 #include <limits>
 #include <thread>
 #include <vector>
@@ -70,6 +71,18 @@ TEST(StartStopTest, RateZeroNeverSamples) {
   ASSERT_TRUE(Tracker::start(0, LedgerTracker(&ledger)).ok());
   for (int i = 0; i < 1000; ++i) SamplingFree(SamplingMalloc(100000));
   EXPECT_TRUE(ledger.blocks.empty());
+  EXPECT_TRUE(Tracker::stop().ok());
+}
+
+// Four refused requests of half the address space use up the longest gap.
+TEST(StartStopTest, RateZeroNeverSamplesHugeRequests) {
+  Ledger ledger;
+  const auto id = Tracker::start(0, LedgerTracker(&ledger));
+  ASSERT_TRUE(id.ok());
+  volatile size_t half_bytes = PTRDIFF_MAX;
+  for (int i = 0; i < 16; ++i) EXPECT_EQ(SamplingMalloc(half_bytes), nullptr);
+  EXPECT_TRUE(ledger.blocks.empty());
+  EXPECT_EQ(Tracker::statistics(*id)->dropped_blocks, 0u);
   EXPECT_TRUE(Tracker::stop().ok());
 }
 
