@@ -93,7 +93,7 @@ options::CommandText Text() {
       "exit status is the program's."};
   text.words = options::Words::kProgram;
   text.statuses = {{"0 to 255", "the program's, or 128 + the signal that ended it"},
-                   {"23", "with --leaks=error: blocks were lost, and the program's was 0"},
+                   {"23", "blocks were lost with --leaks=error, and the program's was 0"},
                    {"2", "bad options, or nothing could be prepared"},
                    {"126, 127", "PROGRAM cannot be executed, or is not there"}};
   text.examples = {{"allomon run -- ./server --port=80", "writes allomon.server.PID.pb.gz"},
