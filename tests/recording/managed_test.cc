@@ -61,6 +61,23 @@ TEST(ManagedTest, NurseryPromotedAndDiedYoung) {
   EXPECT_EQ(SamplesOf(process, EventKind::kFreed), 100u);
 }
 
+// Each attachment has a sampler of its own, whose words begin at 0.
+TEST(ManagedTest, AThreadThatAttachesAgainKeepsItsWords) {
+  constexpr uint64_t kCells = 1000, kWordsOfCell = 3;  // with the header
+  const Recorded recorded(EveryBlock("attached_again"));
+  const auto heap = gc::Heap::Create();
+  ASSERT_TRUE(heap.ok());
+  for (const uint64_t attachments : {1, 2, 3}) {
+    const gc::Mutator mutator(**heap);
+    for (uint64_t i = 0; i < kCells; ++i) gc::make<Cell>(0, nullptr);
+    const Process process = recorded.ReadProcess();
+    ASSERT_EQ(process.threads.size(), 1u);
+    const Process::Thread& thread = process.threads[0];
+    EXPECT_GE(thread.exact_words, attachments * kCells * kWordsOfCell);
+    EXPECT_EQ(static_cast<double>(thread.exact_words), thread.estimated_words);
+  }
+}
+
 TEST(ManagedTest, FunctionsOfAnInterpreterHaveTheirNames) {
   const Recorded recorded(EveryBlock("named"));
   const auto heap = gc::Heap::Create();

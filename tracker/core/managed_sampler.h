@@ -47,8 +47,11 @@ class ManagedSampler {
 
   const ActiveSet& active() const { return active_; }
 
-  // Managed words of this mutator that have stood trial for the session, up to the last sample.
-  uint64_t PassedWords(SessionId session) const { return meter_.PassedSince(session, words_left_); }
+  // Managed words of this mutator that have stood trial for the session since the last call, up to
+  // the last sample.  A thread that attaches again, or to several heaps, adds them up.
+  uint64_t TakePassedWords(SessionId session) const {
+    return meter_.TakePassedSince(session, words_left_);
+  }
 
  private:
   void BeginGap();
@@ -56,7 +59,7 @@ class ManagedSampler {
   ActiveSet active_;
   RandomBits bits_;
   int64_t words_left_ = kNeverWords;
-  WordMeter meter_;
+  mutable WordMeter meter_;  // what was told of the words does not change the sampling
   WakeLimit limit_;
 };
 

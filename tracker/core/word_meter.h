@@ -52,6 +52,17 @@ class WordMeter {
     }
     return 0;
   }
+  // The same since the last call, which only the stream's own thread makes.
+  uint64_t TakePassedSince(SessionId id, int64_t left) {
+    for (Since& since : since_) {
+      if (since.session.load(std::memory_order_relaxed) != id) continue;
+      const uint64_t passed = PassedAt(left);
+      const uint64_t before = since.passed.load(std::memory_order_relaxed);
+      since.passed.store(passed, std::memory_order_relaxed);
+      return passed - before;
+    }
+    return 0;
+  }
 
  private:
   struct Since {

@@ -42,7 +42,7 @@ uint32_t recorder_held_steps = 0;
 struct ThreadSlot {
   uint32_t serial = 0;  // serial of the recording that `number` belongs to
   uint32_t number = 0;
-  uint64_t managed_words = 0;  // allocated in its managed heap during this recording
+  uint64_t managed_words = 0;  // allocated in its managed heaps during this recording
   uint64_t random = 0;
   LiveBlocks::Cache blocks = {};
   bool has_ended = false;  // true: its cache stays empty, since it would not be drained again
@@ -306,7 +306,7 @@ uint32_t Recorder::EnterThreadSlow(ThreadSlot* slot) {
 // Returns the words that the calling thread has allocated since the recording began.
 uint64_t Recorder::ExactWords(ThreadSlot* slot) {
   const internal::ThreadState& thread = internal::CurrentThread();
-  if (thread.sampler != nullptr) slot->managed_words = thread.sampler->PassedWords(session_);
+  if (thread.sampler != nullptr) slot->managed_words += thread.sampler->TakePassedWords(session_);
   return PassedWords(thread, internal::countdown_words, session_) + slot->managed_words;
 }
 
