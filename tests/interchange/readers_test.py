@@ -1,6 +1,8 @@
 #!/usr/bin/env python3
 """The programs that formats belong to read our exports, and see our totals."""
 
+import csv
+import hashlib
 import json
 import os
 import re
@@ -19,6 +21,12 @@ WRITE_EXAMPLE = os.path.join(RUNFILES, "tests/interchange/write_example")
 
 def number(text):
     return int(text.replace(",", ""))
+
+
+def guid_of(name):
+    """LLVM's number of a function."""
+    raw = name.encode(errors="surrogateescape")
+    return int.from_bytes(hashlib.md5(raw).digest()[:8], "little")
 
 
 class ReadersTest(unittest.TestCase):
@@ -152,6 +160,134 @@ class GoPprof(ReadersTest):
     def test_pprof(self):
         self.export("x.pb.gz", "--format=pprof")
         self.assert_total(self.top("x.pb.gz", "peak_space"), "peak")
+
+
+class Memprof(ReadersTest):
+    """LLVM's YAML by a reader of its own, which takes only the form that llvm-profdata reads."""
+
+    CALL = re.compile(
+        r"          - { Function: (0x[0-9a-f]+), LineOffset: (\d+), Column: (\d+),"
+        r" IsInlineFrame: (true|false) }"
+    )
+    KEYS = ["AllocCount", "TotalSize", "TotalLifetime", "TotalLifetimeAccessDensity"]
+
+    def read(self):
+        """Returns {GUID: (sites, call sites)}; of sites the calls and their numbers."""
+        self.export("x.yaml", "--format=memprof")
+        with open(os.path.join(self.folder, "x.yaml"), encoding="ascii") as file:
+            self.lines = file.read().split("\n")
+        self.assertEqual(self.lines[0], "---", "by this llvm-profdata knows the format")
+        self.assertEqual(self.lines[-2:], ["...", ""])
+        lines = [line for line in self.lines[1:-2] if not line.startswith("#")]
+        lines = [re.sub(r"  # .*", "", line) for line in lines]
+        self.assertEqual(lines.pop(0), "HeapProfileRecords:")
+        records = {}
+        while lines:
+            guid = int(re.fullmatch(r"  - GUID: (0x[0-9a-f]+)", lines.pop(0))[1], 16)
+            self.assertNotIn(guid, records, "the second one would be ignored")
+            records[guid] = (self.sites(lines), self.call_sites(lines))
+        return records
+
+    def calls(self, lines):
+        calls = []
+        while lines and self.CALL.fullmatch(lines[0]):
+            guid, offset, column, inline = self.CALL.fullmatch(lines.pop(0)).groups()
+            calls.append((int(guid, 16), int(offset), int(column), inline == "true"))
+        self.assertTrue(calls)
+        return tuple(calls)
+
+    def sites(self, lines):
+        sites = []
+        if lines.pop(0) == "    AllocSites: []":
+            return sites
+        while lines[0] == "      - Callstack:":
+            lines.pop(0)
+            calls = self.calls(lines)
+            self.assertEqual(lines.pop(0), "        MemInfoBlock:")
+            numbers = {}
+            for key in self.KEYS:
+                numbers[key] = int(re.fullmatch(r"          " + key + r": (\d+)", lines.pop(0))[1])
+            sites.append((calls, numbers))
+        self.assertTrue(sites)
+        return sites
+
+    def call_sites(self, lines):
+        call_sites = []
+        if lines.pop(0) == "    CallSites: []":
+            return call_sites
+        while lines and lines[0] == "      - Frames:":
+            lines.pop(0)
+            call_sites.append(self.calls(lines))
+        self.assertTrue(call_sites)
+        return call_sites
+
+    def stacks(self, records):
+        """Each stack once: it stands in the records of all functions that were inlined."""
+        stacks = {}
+        for sites, _ in records.values():
+            for calls, numbers in sites:
+                self.assertEqual(stacks.setdefault(calls, numbers), numbers)
+        return stacks.values()
+
+    def left_out(self):
+        """Returns blocks and bytes."""
+        for line in self.lines:
+            found = re.fullmatch(r"# Left out.*: (\d+) blocks, (\d+) bytes", line)
+            if found:
+                return int(found[1]), int(found[2])
+        return 0, 0
+
+    def test_totals(self):
+        for example in self.both():
+            stacks = self.stacks(self.read())
+            blocks, size = self.left_out()
+            self.assertEqual(size > 0, example == "odd", "it has stacks without lines")
+            self.assert_total(size + sum(stack["TotalSize"] for stack in stacks), "alloc", 300)
+            self.export("x.csv", "--format=csv")
+            with open(os.path.join(self.folder, "x.csv"), encoding="latin-1", newline="") as file:
+                csv_blocks = sum(float(row["alloc_blocks"] or 0) for row in csv.DictReader(file))
+            blocks += sum(stack["AllocCount"] for stack in stacks)
+            self.assertAlmostEqual(blocks, csv_blocks, delta=300)
+
+    def test_functions_are_the_low_half_of_md5(self):
+        for _ in self.both():
+            records = self.read()
+            names = [name.split(":", 1)[1] for name in self.truth["alloc"]["functions"]]
+            names.append("two\nlines\tand \\ \udcff\udcfe \u20ac")  # JSON replaces two bytes
+            guids = {guid_of(name): name for name in names}
+            self.assertGreater(len(records), 3)
+            for guid, (sites, call_sites) in records.items():
+                self.assertIn(guid, guids)
+                for calls in [calls for calls, _ in sites] + call_sites:
+                    self.assertLessEqual({call[0] for call in calls}, set(guids))
+
+    def test_records_are_where_clang_looks(self):
+        for _ in self.both():
+            for guid, (sites, call_sites) in self.read().items():
+                for calls, _ in sites:
+                    inlined = [i for i, call in enumerate(calls) if not call[3]][0]
+                    self.assertIn(guid, [call[0] for call in calls[: inlined + 1]])
+                for calls in call_sites:
+                    self.assertIn(guid, [call[0] for call in calls])
+                    self.assertEqual([call[3] for call in calls[-1:]], [False])
+
+    def test_offsets_of_inlined_calls(self):
+        records = self.read()
+        g, f = guid_of('ns::g<char; "int">'), guid_of("f(int)")
+        both = ((g, 31 - 10, 0, True), (f, 32 - 10, 0, False))
+        self.assertIn(both, records[g][1])
+        self.assertIn(both, records[f][1])
+        main = [calls for calls, _ in records[guid_of("main")][0]]
+        self.assertEqual(main, [((guid_of("main"), 11 - 10, 0, False),)])
+
+    def test_lifetimes_are_milliseconds(self):
+        # A quarter is as old as the middle of 2^25 ns and the double, three quarters of 2^12.
+        mean = (1.5 * 2**25 / 4 + 1.5 * 2**12 * 3 / 4) / 1e6
+        for stack in self.stacks(self.read()):
+            # The example's pprof file has whole blocks of each age, and a stack three samples.
+            delta = 3 * (0.5 * 1.5 * 2**25 / 1e6 + 0.5) / stack["AllocCount"]
+            self.assertAlmostEqual(stack["TotalLifetime"] / stack["AllocCount"], mean, delta=delta)
+            self.assertEqual(stack["TotalLifetimeAccessDensity"], 0)
 
 
 class Mlprof(ReadersTest):

@@ -1,20 +1,26 @@
-// CSV and JSON contain everything that a profile has, and follow other programs' rules.
+// CSV and JSON contain everything that a profile has, and follow other programs' rules; memprof
+// has LLVM's numbers of functions.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <cstdio>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
 #include "tests/interchange/example_profile.h"
+#include "tools/export/export.h"
+#include "tools/export/function_guid.h"
 #include "tools/heap/interval.h"
+#include "tools/text/numbers.h"
 
 namespace allomon::interchange {
 namespace {
 
 using heap::HeapProfile;
 using heap::Metric;
+using ::testing::HasSubstr;
 using Json = nlohmann::json;
 using Row = std::vector<std::string>;
 
@@ -123,6 +129,80 @@ TEST(JsonTest, WhatIsNotKnownIsNull) {
   const Json json = Json::parse(testing::Export("json", profile, Metric::kLive));
   EXPECT_TRUE(json.at("samples")[0].at("size_bytes").is_null());
   EXPECT_TRUE(json.at("samples")[0].at("thread").is_null());
+}
+
+std::string Hex(const Md5Digest& digest) {
+  std::string text;
+  for (const uint8_t byte : digest) {
+    char digits[4];
+    std::snprintf(digits, sizeof digits, "%02x", byte);
+    text += digits;
+  }
+  return text;
+}
+
+TEST(MemprofTest, Md5IsThatOfTheRfc) {
+  EXPECT_EQ(Hex(Md5("")), "d41d8cd98f00b204e9800998ecf8427e");
+  EXPECT_EQ(Hex(Md5("abc")), "900150983cd24fb0d6963f7d28e17f72");
+  EXPECT_EQ(Hex(Md5("1234567890123456789012345678901234567890"
+                    "1234567890123456789012345678901234567890")),
+            "57edf4a22be3c955ac49da2e2107b67a");
+  EXPECT_EQ(FunctionGuid("main"), 0xdb956436e78dd5fau);
+}
+
+TEST(MemprofTest, NamesAreThoseOfTheSource) {
+  EXPECT_EQ(NameInSource("_Z1fv"), "_Z1fv");
+  EXPECT_EQ(NameInSource("_Z1fv.llvm.123"), "_Z1fv");
+  EXPECT_EQ(NameInSource("_Z1fv.part.0.cold"), "_Z1fv");
+  EXPECT_EQ(NameInSource("_Z1fv.constprop.0.isra.1"), "_Z1fv");
+  EXPECT_EQ(NameInSource("_ZL1fv.__uniq.12.llvm.3"), "_ZL1fv.__uniq.12");
+  EXPECT_EQ(NameInSource("f.llvm.x"), "f.llvm.x");
+  EXPECT_EQ(NameInSource(".cold"), ".cold");
+}
+
+// Adds calls of operator new that stand in front of each stack's innermost call.
+HeapProfile WithOperatorNew(HeapProfile profile) {
+  const auto function = static_cast<uint32_t>(profile.functions.size());
+  profile.functions.push_back({"operator new(unsigned long)", "_Znwm", "new.cc", 0});
+  heap::Location location;
+  location.lines.push_back({function, 0});
+  profile.locations.push_back(location);
+  for (heap::Sample& sample : profile.samples) {
+    if (sample.stack.empty()) continue;
+    sample.stack.insert(sample.stack.begin(), static_cast<uint32_t>(profile.locations.size() - 1));
+  }
+  return profile;
+}
+
+TEST(MemprofTest, TheCallOfOperatorNewIsTheInnermostOne) {
+  const HeapProfile profile = testing::OddProfile();
+  EXPECT_EQ(testing::Export("memprof", WithOperatorNew(profile), Metric::kLive),
+            testing::Export("memprof", profile, Metric::kLive));
+}
+
+TEST(MemprofTest, CallsHaveLinkerNamesAndOffsets) {
+  HeapProfile profile = testing::OddProfile();
+  for (heap::Function& function : profile.functions) {
+    if (function.file == "src/f.cc") function.linker_name = "_Z1fi.llvm.77";
+  }
+  const std::string text = testing::Export("memprof", profile, Metric::kLive);
+  EXPECT_THAT(text, HasSubstr("\n  - GUID: 0x" + Hexadecimal(FunctionGuid("_Z1fi"))));
+  // The location is of g in line 31, inlined into f in line 32; all functions start in line 10.
+  EXPECT_THAT(text, HasSubstr("{ Function: 0x" + Hexadecimal(FunctionGuid("_Z1fi")) +
+                              ", LineOffset: 22, Column: 0, IsInlineFrame: false }"));
+  EXPECT_THAT(text, HasSubstr(", LineOffset: 21, Column: 0, IsInlineFrame: true }\n"));
+}
+
+TEST(MemprofTest, WhatClangCouldNotUseIsRefused) {
+  const ExportFormat& format = *FindExportFormat("memprof");
+  HeapProfile profile = testing::OddProfile();
+  for (heap::Function& function : profile.functions) function.start_line = 0;
+  EXPECT_THAT(std::string(format.run(profile, Metric::kLive).status().message()),
+              HasSubstr("build the program with -g"));
+  profile = testing::OddProfile();
+  profile.has[static_cast<size_t>(Metric::kAllocated)] = false;
+  EXPECT_THAT(std::string(format.run(profile, Metric::kLive).status().message()),
+              HasSubstr("what was allocated"));
 }
 
 }  // namespace

@@ -64,6 +64,8 @@ const std::vector<ExportFormat>& ExportFormats() {
       {"otlp-json", "collectors of OpenTelemetry: the same in JSON", "otlp.json", ToOtlpJson},
       {"perfetto", "Perfetto, ui.perfetto.dev: several files are dumps in time", "pftrace",
        ToPerfetto, false, ToPerfettoSeries},
+      {"memprof", "llvm-profdata, and so clang's choice of hot and cold memory", "memprof.yaml",
+       ToMemprof},
       {"csv", "spreadsheets and data frames: a row per stack and size", "csv", ToCsv},
       {"json", "your own programs: all that the profile has", "json", ToJson},
   };

@@ -29,6 +29,7 @@ Exported ToOtlp(const heap::HeapProfile& profile, heap::Metric metric);
 Exported ToOtlpJson(const heap::HeapProfile& profile, heap::Metric metric);
 Exported ToPerfetto(const heap::HeapProfile& profile, heap::Metric metric);
 Exported ToPerfettoSeries(const std::vector<heap::HeapProfile>& profiles, heap::Metric metric);
+Exported ToMemprof(const heap::HeapProfile& profile, heap::Metric metric);
 Exported ToCsv(const heap::HeapProfile& profile, heap::Metric metric);
 Exported ToJson(const heap::HeapProfile& profile, heap::Metric metric);
 
