@@ -15,7 +15,13 @@
 
 #include "allocator/allocator.h"
 #include "gtest/gtest.h"
-#include "tests/c/headers_in_c.h"
+
+// headers_in_c.c: sizes of the structures, in the order of allomon.h, then 0; and the address of a
+// function of the interface, called.
+extern "C" {
+extern const size_t sizes_in_c[];
+const char* version_in_c(void);
+}
 
 namespace {
 

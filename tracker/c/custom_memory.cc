@@ -6,6 +6,11 @@
 
 namespace heap_client = allomon::heap_client;
 
+allomon_status allomon_custom_memory_serve(void) {
+  allomon::internal::AnnounceHostHeap();
+  return ALLOMON_OK;
+}
+
 // A library that does not serve the process must not enter threads into its registry.
 allomon_custom_memory allomon_custom_memory_report(uint64_t size_bytes) {
   if (!heap_client::CountDown(allomon::internal::WordsOf(size_bytes))) return 0;

@@ -144,6 +144,11 @@ void AnnounceStandingAside() { g_stands_aside.store(true, std::memory_order_rela
 
 bool IsStandingAside() { return g_stands_aside.load(std::memory_order_relaxed); }
 
+void AnnounceHostHeap() {
+  AnnounceReporter();
+  g_stands_aside.store(false, std::memory_order_relaxed);
+}
+
 StartResult StartSession(const Session::Config& config, std::unique_ptr<SessionClient>& client) {
   ALLOMON_DCHECK("inv.session.kind", config.kind != SessionKind::kNone);
   const ControlError error = Validate(config);

@@ -46,6 +46,10 @@ bool HasCInterface();
 void AnnounceStandingAside();
 bool IsStandingAside();
 
+// Notes that the process's own heap reports its blocks (allomon/custom_memory.h), so this library
+// samples, also where its own heap stands aside.  Harmless if repeated.
+void AnnounceHostHeap();
+
 // Frames are captured into the thread's stack: 1024 of them take 8 KiB.
 inline constexpr uint32_t kMaxCallstackSize = 1024;
 

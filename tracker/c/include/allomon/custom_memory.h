@@ -10,6 +10,7 @@
 #include <stdint.h>
 
 #include "allomon/in_process.h"
+#include "allomon/status.h"
 
 ALLOMON_BEGIN_C_API
 
@@ -24,6 +25,12 @@ ALLOMON_C_FUNCTION(allomon_custom_memory, allomon_custom_memory_report, (uint64_
 // Reports that the bytes are freed, and runs dealloc_major.  Call it once for each value that
 // report returned, on any thread; 0 is harmless.
 ALLOMON_C_PROCEDURE(allomon_custom_memory_release, (allomon_custom_memory memory), (memory))
+
+// Says that a heap of the process reports its own blocks by these functions, so that trackers and
+// recordings can start where no heap of Allomon's serves the process: where the preloaded library
+// stands aside because the program has a malloc of its own, and where tracker/c is linked alone.
+// Once, before the first report.  Without effect elsewhere.  Returns ALLOMON_OK, or ALLOMON_ABSENT.
+ALLOMON_C_FUNCTION(allomon_status, allomon_custom_memory_serve, (void), (), ALLOMON_ABSENT)
 
 ALLOMON_END_C_API
 

@@ -54,7 +54,7 @@ ALLOMON_C_FUNCTION(int32_t, allomon_version, (void), (), 0)
 ALLOMON_C_FUNCTION(const char*, allomon_version_text, (void), (), "")
 
 // Whether trackers and recordings can start: ALLOMON_OK, or ALLOMON_ABSENT, ALLOMON_STANDS_ASIDE,
-// ALLOMON_NO_HEAP.  The result never changes while the process runs.
+// ALLOMON_NO_HEAP.  While the process runs only allomon_custom_memory_serve changes the result.
 ALLOMON_C_FUNCTION(allomon_status, allomon_ready, (void), (), ALLOMON_ABSENT)
 
 ALLOMON_END_C_API
