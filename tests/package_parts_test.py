@@ -5,13 +5,17 @@ The packages here are those of a small project, made with Allomon's scripts; tes
 Allomon's own, which take a whole build by CMake.
 """
 
+import base64
 import glob
+import hashlib
+import io
 import json
 import os
 import re
 import shutil
 import subprocess
 import sys
+import tarfile
 import tempfile
 import unittest
 
@@ -210,6 +214,120 @@ class Parts(unittest.TestCase):
             done, _, _ = self.sbom(path)
             self.assertEqual(done.returncode, 1)
             self.assertRegex(done.stderr, r"\Asbom\.py: [^\n]*" + re.escape(wrong) + r"[^\n]*\n\Z")
+
+
+class Ports(unittest.TestCase):
+    """Port files that packaging/ports/fill.py makes of small archives with this tree's version."""
+
+    URL = "https://example.org/sources"
+
+    def setUp(self):
+        self.folder = tempfile.mkdtemp()
+        self.addCleanup(shutil.rmtree, self.folder)
+        with open(os.path.join(ROOT, "tracker/formats/version.h"), encoding="utf-8") as file:
+            self.header = file.read()
+        self.version = re.search(r'"allomon ([0-9.]+)', self.header)[1]
+        with open(os.path.join(ROOT, "MODULE.bazel"), encoding="utf-8") as file:
+            module = file.read()
+        self.ours = {"tracker/formats/version.h": self.header, "MODULE.bazel": module}
+        mimalloc = {"include/mimalloc.h": "#define MI_MALLOC_VERSION 209\n"}
+        httplib = {"httplib.h": '#define CPPHTTPLIB_VERSION "0.11.4"\n'}
+        self.archives = [
+            self.archive("allomon", self.ours),
+            self.archive("mimalloc", mimalloc),
+            self.archive("cpp-httplib", httplib),
+        ]
+
+    def archive(self, name, files):
+        path = os.path.join(self.folder, f"{name}.tar.gz")
+        with tarfile.open(path, "w:gz") as out:
+            for below, text in files.items():
+                member = tarfile.TarInfo(f"{name}-1/{below}")
+                member.size = len(text.encode())
+                out.addfile(member, io.BytesIO(text.encode()))
+        return path
+
+    def fill(self, *archives, url=URL):
+        script = os.path.join(ROOT, "packaging", "ports", "fill.py")
+        out = os.path.join(self.folder, "out")
+        return run(sys.executable, script, f"--url={url}", f"--folder={out}", *archives)
+
+    def made(self):
+        done = self.fill(*self.archives)
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        found = {}
+        for path in glob.glob(os.path.join(self.folder, "out", "**"), recursive=True):
+            if os.path.isfile(path):
+                with open(path, encoding="utf-8") as file:
+                    found[os.path.relpath(path, os.path.join(self.folder, "out"))] = file.read()
+        return found
+
+    def test_versions_and_hashes_agree(self):
+        made = self.made()
+        self.assertEqual(len(made), 9, sorted(made))
+        for place, text in made.items():
+            self.assertNotRegex(text, "@[A-Z0-9_]+@", place)
+        for place, line in (
+            ("rpm/allomon.spec", "Version:        {}"),
+            ("conan/conanfile.py", 'version = "{}"'),
+            ("vcpkg/allomon/vcpkg.json", '"version-semver": "{}"'),
+            ("homebrew/allomon.rb", 'version "{}"'),
+            ("nix/default.nix", 'version = "{}"'),
+        ):
+            self.assertIn(line.format(self.version), made[place])
+        with open(self.archives[0], "rb") as file:
+            data = file.read()
+        for place in "conan/conanfile.py", "homebrew/allomon.rb", "nix/default.nix":
+            self.assertIn(hashlib.sha256(data).hexdigest(), made[place])
+        self.assertIn(hashlib.sha512(data).hexdigest(), made["vcpkg/allomon/portfile.cmake"])
+        source = json.loads(made[f"bazel/modules/allomon/{self.version}/source.json"])
+        digest = base64.b64encode(hashlib.sha256(data).digest()).decode()
+        self.assertEqual(source["integrity"], f"sha256-{digest}")
+        self.assertEqual(source["strip_prefix"], "allomon-1")
+        metadata = json.loads(made["bazel/modules/allomon/metadata.json"])
+        self.assertEqual(metadata["versions"], [self.version])
+
+    def test_each_is_parsed_where_its_tool_is(self):
+        made = self.made()
+        json.loads(made["vcpkg/allomon/vcpkg.json"])
+        compile(made["conan/conanfile.py"], "conanfile.py", "exec")
+        out = os.path.join(self.folder, "out")
+        for place, command in (
+            ("homebrew/allomon.rb", ("ruby", "-c")),
+            ("nix/default.nix", ("nix-instantiate", "--parse")),
+            ("rpm/allomon.spec", ("rpmspec", "-P")),
+        ):
+            if shutil.which(command[0]):
+                done = run(*command, os.path.join(out, place))
+                self.assertEqual(done.returncode, 0, done.stderr)
+
+    def test_options_are_those_of_the_build(self):
+        known = ""
+        for path in ("CMakeLists.txt", "cmake/package.cmake"):
+            with open(os.path.join(ROOT, path), encoding="utf-8") as file:
+                known += file.read()
+        for place, text in self.made().items():
+            for option in re.findall(r"\b(?:-D)?(ALLOMON_(?:BUILD_\w+|\w+_SOURCE))\b", text):
+                self.assertRegex(known, rf"\((?:ALLOMON_)?{option} ", place)
+
+    def refused(self, archives, message, **more):
+        done = self.fill(*archives, **more)
+        self.assertEqual((done.returncode, done.stdout), (1, ""))
+        self.assertRegex(done.stderr, rf"\Afill\.py: [^\n]*{message}[^\n]*\n\Z")
+        self.assertFalse(os.path.exists(os.path.join(self.folder, "out")))
+
+    def test_bad_input(self):
+        ours, mimalloc, httplib = self.archives
+        self.refused([ours, httplib, mimalloc], "has no include/mimalloc.h")
+        self.refused([ours, mimalloc, self.folder + "/none"], "no source archive")
+        self.refused(self.archives, "no address", url="here")
+        new = self.archive("new", {"include/mimalloc.h": "#define MI_MALLOC_VERSION 30500\n"})
+        self.refused([ours, new, httplib], "mimalloc 30500; take 2.0.9")
+        other = dict(self.ours, **{"tracker/formats/version.h": '"allomon 9.9.9"'})
+        self.refused([self.archive("other", other), mimalloc, httplib], "the version 9.9.9")
+        with open(ours, "r+b") as file:
+            file.truncate(100)
+        self.refused([ours, mimalloc, httplib], "no source archive")
 
 
 if __name__ == "__main__":

@@ -104,6 +104,17 @@ class InProcess(Case):
         done = self.run_plain(["/usr/bin/python3", "-c", code.format(LIBRARY)], QUIET)
         self.assertIn("another malloc comes before", done.stdout)
 
+    def test_library_that_stands_aside_follows_what_a_heap_of_the_host_reports(self):
+        code = (
+            "import ctypes; library = ctypes.CDLL({!r}); number = ctypes.c_uint32(); "
+            "start = lambda: library.allomon_tracker_start(None, None, ctypes.byref(number)); "
+            "report = lambda: library.allomon_custom_memory_report(ctypes.c_uint64(1 << 30)); "
+            "print(start() < 0, report() == 0, library.allomon_custom_memory_serve()); "
+            "print(library.allomon_ready(), start(), report() != 0)"
+        )
+        done = self.run_plain(["/usr/bin/python3", "-c", code.format(LIBRARY)], QUIET)
+        self.assertEqual((done.returncode, done.stdout), (0, "True True 0\n0 0 True\n"))
+
     def test_trackers_of_cxx(self):
         host = [runfile("//tests/c:cxx_host")]
         done = self.run_plain(host)  # its own bytes alone

@@ -1,4 +1,4 @@
-// The adapter for mimalloc's profiling hooks, over a stand-in: the types of mimalloc-profile.h, and
+// The adapter for mimalloc's profiling hooks, over a stand-in: the types of its header, and
 // a heap that calls the hooks by the rules of mimalloc 3.5, with a countdown that is exact.  It
 // holds the adapter's arithmetic; whether mimalloc keeps to its rules is not tested here.
 #include <cmath>

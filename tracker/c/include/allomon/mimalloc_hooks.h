@@ -30,7 +30,7 @@
 // its slow path, a delay that cannot be corrected here.
 //
 // Versions.  The hooks are experimental, and their header changed often.  This one is written
-// against mimalloc-profile.h of the 3.5 line as published in 2026: fields sample_data_size,
+// against the header of the 3.5 line as published in 2026: fields sample_data_size,
 // initial_sample_rate, on_alloc, on_free.  Older and preview versions are refused below.  Tests run
 // it over a stand-in with the same rules; mimalloc 3.5 itself was not at hand to be linked.
 #ifndef ALLOMON_ALLOMON_MIMALLOC_HOOKS_H_
