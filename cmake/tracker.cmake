@@ -46,10 +46,11 @@ allomon_sources_of(unwinder tracker/callstack unwinder)
 set_source_files_properties(${capture} ${unwinder} PROPERTIES COMPILE_OPTIONS "${walk}")
 allomon_sources_of(cfi tracker/callstack cfi)
 allomon_sources_of(managed_functions tracker/callstack managed_functions)
+allomon_sources_of(mapped_files tracker/callstack mapped_files)
 allomon_sources_of(python_walker tracker/cpython walker)
 allomon_sources_of(lua_walker tracker/lua walker)
-set_source_files_properties(${cfi} ${managed_functions} ${python_walker} ${lua_walker}
-  PROPERTIES COMPILE_OPTIONS -fno-exceptions)
+set_source_files_properties(${cfi} ${managed_functions} ${mapped_files} ${python_walker}
+  ${lua_walker} PROPERTIES COMPILE_OPTIONS -fno-exceptions)
 
 allomon_library(allomon_counting ${counting_sources})
 target_link_libraries(allomon_counting PUBLIC "${core}")

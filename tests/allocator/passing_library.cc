@@ -1,0 +1,1 @@
+extern "C" int PassingFunction(int argument) { return argument + 1; }
