@@ -4,7 +4,7 @@
   same_bytes.py PACKAGE...
 
 A PACKAGE is a .tar.gz or a .deb, which is an ar of such files.  Its members are sorted, belong to
-root, and have the time of SOURCE_DATE_EPOCH, or the earliest one.  What they hold and may do
+root, and have the time of SOURCE_DATE_EPOCH, or one day of 2026.  What they hold and may do
 stays, but for the order of the lines of md5sums.
 """
 
@@ -16,13 +16,16 @@ import tarfile
 
 AR_MAGIC = b"!<arch>\n"
 
+# 2026-01-01.  Debian refuses archives with files from before 1984.
+DEFAULT_EPOCH = "1767225600"
+
 
 class Problem(Exception):
     """One line: the thing, and the remedy."""
 
 
 def epoch():
-    return int(os.environ.get("SOURCE_DATE_EPOCH", "0"))
+    return int(os.environ.get("SOURCE_DATE_EPOCH", DEFAULT_EPOCH))
 
 
 def same_tar(packed):

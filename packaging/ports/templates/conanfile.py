@@ -78,6 +78,4 @@ class Allomon(ConanFile):
         self.cpp_info.set_property("cmake_find_mode", "none")
         self.cpp_info.builddirs = [os.path.join("lib", "cmake", "Allomon")]
         self.cpp_info.includedirs = [os.path.join("include", "allomon"), "include"]
-        library = os.path.join(self.package_folder, "lib", "liballomon.so")
-        self.runenv_info.define_path("ALLOMON_LIBRARY_FILE", library)
         self.runenv_info.append_path("PATH", os.path.join(self.package_folder, "bin"))
