@@ -520,7 +520,8 @@ void PrintByFunction(const std::map<uintptr_t, double>& bytes_of) {
 
 void Sample(gc::Heap& heap, Lisp& lisp) {
   LispProfile::Data data;
-  if (!allomon::Tracker::start(1e-2, LispProfile(&data)).ok()) Stop("no tracker");
+  // A function that makes 1 KB has a dozen samples, so that none of the program's is missing.
+  if (!allomon::Tracker::start(1e-1, LispProfile(&data)).ok()) Stop("no tracker");
   RunTwice(heap, lisp);
   if (!allomon::Tracker::stop().ok()) Stop("no tracker");
   PrintByFunction(data.bytes);
