@@ -227,6 +227,20 @@ class ExitLeaks(Case):
         self.assertEqual(done.returncode, LOST)
         self.assertEqual(sums_of(leaks_in(done.stderr)), (12, 1200, 0, 0))
 
+    # The recording is full after two processes or so.
+    def test_what_found_no_room_may_be_lost(self):
+        script = "for i in 1 2 3 4 5 6 7 8 9 10; do $0 InGlobal; done"
+        done = self.execute(
+            [ALLOMON, "run", "-o", "x.pb.gz", "--leaks=error", "--limit=1m", "/bin/sh", "-c"]
+            + [script, CASES]
+        )
+        self.assertEqual(done.returncode, 0)
+        self.assertIn("may have lost blocks that found no room in the recording", done.stderr)
+        count = re.search(r"(\d+) process(?:es)? could not be searched", done.stderr)
+        self.assertGreaterEqual(int(count[1]), 5, done.stderr)
+        searched = re.search(r"(\d+) process(?:es)? searched for lost blocks", done.stderr)
+        self.assertLessEqual(int(searched[1]) if searched else 0, 6, done.stderr)
+
     def test_only_the_first_process_if_asked(self):
         done = self.run_case("/bin/sh", "-c", "$0 Malloc; true", CASES, options=["--no-children"])
         self.assertEqual((done.returncode, leaks_in(done.stderr)), (0, []))

@@ -93,6 +93,13 @@ void ExitDesk::Search(uint32_t thread) {
                          "its own; use allomon run inside"};
     if (process != 0 && memory_.IsMappedBy(static_cast<pid_t>(process))) {
       report = leaks::ReportAtExit(process, suppressed_, [&] { Release(thread); });
+      // A block that found no room in the recording is not among those that were searched for.
+      if (report.verdict == Verdict::kNothingLost && memory_.SegmentsLost() > 0) {
+        report = {Verdict::kNotSearched,
+                  "process " + std::to_string(process) +
+                      " may have lost blocks that found no room in the recording; give a larger "
+                      "--limit"};
+      }
     }
     verdict = report.verdict;
     if (verdict == Verdict::kLost) Print("allomon run: " + report.text);
