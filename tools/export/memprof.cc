@@ -34,16 +34,15 @@ constexpr uint32_t kOffsetMask = 0xffff;  // clang compares 16 bits
 constexpr double kMillis = 1e3;
 constexpr double kMostMillis = 9e18;
 
-// A call as clang tells calls apart: by function, line in it, and column.
+// A call as clang tells calls apart, but for the column, which is not known.
 struct Call {
   uint64_t guid = 0;
   uint32_t line_offset = 0;
-  uint32_t column = 0;
   bool is_inline = false;
 
   friend bool operator<(const Call& a, const Call& b) {
-    return std::tie(a.guid, a.line_offset, a.column, a.is_inline) <
-           std::tie(b.guid, b.line_offset, b.column, b.is_inline);
+    return std::tie(a.guid, a.line_offset, a.is_inline) <
+           std::tie(b.guid, b.line_offset, b.is_inline);
   }
 };
 using Calls = std::vector<Call>;  // innermost first
@@ -120,7 +119,7 @@ class Writer {
       if (name.empty() || line.line == 0 || function.start_line == 0) return {};
       const uint64_t guid = FunctionGuid(name);
       names_.try_emplace(guid, name);
-      calls.push_back({guid, (line.line - function.start_line) & kOffsetMask, 0, true});
+      calls.push_back({guid, (line.line - function.start_line) & kOffsetMask, true});
     }
     if (!calls.empty()) calls.back().is_inline = false;
     return calls;
@@ -219,8 +218,7 @@ class Writer {
     for (const Call& call : calls) {
       text_ += "          - { Function: 0x" + Hexadecimal(call.guid) +
                ", LineOffset: " + std::to_string(call.line_offset) +
-               ", Column: " + std::to_string(call.column) +
-               ", IsInlineFrame: " + (call.is_inline ? "true" : "false") + " }\n";
+               ", Column: 0, IsInlineFrame: " + (call.is_inline ? "true" : "false") + " }\n";
     }
   }
 

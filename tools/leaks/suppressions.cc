@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "tools/load/read_bytes.h"
+#include "tools/load/text_lines.h"
 #include "tools/options/values.h"
 
 namespace allomon::leaks {
@@ -60,15 +61,11 @@ absl::Status AddSuppressions(const std::string& path, heap::Patterns* patterns) 
     const std::string why(text.status().message());
     return Bad("--suppressions: " + why.substr(0, why.find(';')));
   }
-  size_t number = 0;
-  for (std::string_view rest = *text; !rest.empty();) {
-    const size_t end = std::min(rest.find('\n'), rest.size());
-    const absl::Status status = AddLine(rest.substr(0, end), patterns);
-    ++number;
-    if (!status.ok()) {
-      return Bad(path + ", line " + std::to_string(number) + ": " + std::string(status.message()));
-    }
-    rest.remove_prefix(std::min(end + 1, rest.size()));
+  interchange::TextLines lines(*text);
+  while (lines.Next()) {
+    const absl::Status status = AddLine(lines.line(), patterns);
+    if (status.ok()) continue;
+    return Bad(path + ", " + std::string(lines.Error(std::string(status.message())).message()));
   }
   return absl::OkStatus();
 }

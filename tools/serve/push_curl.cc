@@ -2,11 +2,11 @@
 // a library of cryptography that somebody else has to keep up to date.
 #include <dlfcn.h>
 
-#include <algorithm>
 #include <memory>
 #include <string>
 #include <string_view>
 
+#include "tools/serve/frame.h"
 #include "tools/serve/push_post.h"
 
 namespace allomon::serve {
@@ -74,14 +74,9 @@ size_t AppendBody(const char* bytes, size_t size, size_t count, void* to) {
 
 // Stores the value if the line is of that header, in any case of letters.
 void StoreHeader(std::string_view line, std::string_view name, std::string* value) {
-  const auto same = [](char a, char b) { return (a | 0x20) == (b | 0x20); };
-  if (line.size() <= name.size() || line[name.size()] != ':' ||
-      !std::equal(name.begin(), name.end(), line.begin(), same)) {
-    return;
-  }
-  line.remove_prefix(name.size() + 1);
-  const size_t begin = std::min(line.find_first_not_of(" \t"), line.size());
-  *value = line.substr(begin, line.find_last_not_of(" \r\n") + 1 - begin);
+  const size_t colon = line.find(':');
+  if (colon == line.npos || !EqualsInAnyCase(line.substr(0, colon), name)) return;
+  *value = Trimmed(line.substr(colon + 1));
 }
 
 size_t AddHeader(const char* bytes, size_t size, size_t count, void* to) {
