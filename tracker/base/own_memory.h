@@ -46,7 +46,6 @@ class OwnMemory {
 // Hands out pieces of mapped chunks and never takes one back.  Pieces are 8-aligned and
 // zero-filled.  A 32-bit reference identifies a piece, so that tables are half as large as with
 // pointers.
-// pointers.
 //
 // Thread safe, lock free.  Cost: one compare-exchange; a page fault for each fresh page.
 class BumpArena {
