@@ -3,6 +3,7 @@
 
 import json
 import os
+import random
 import subprocess
 import sys
 import time
@@ -193,6 +194,40 @@ class Leaks(Case):
             ["pgrep", "-P", str(child.pid)], capture_output=True, text=True, check=True
         ).stdout.split()
         self.assertEqual(self.blocks(pid)[0], EXPECTED)
+        self.expect_to_go_on(child)
+
+    def test_threads_do_not_notice(self):
+        child = self.record(LOST, "busy", rate="1e-3")
+        for _ in range(40):
+            done = self.leaks(child.pid, "--json")
+            self.assertIn(done.returncode, (0, 1), done.stderr)
+            self.assertNotIn("copied meanwhile", done.stdout)
+        self.expect_to_go_on(child)
+
+    # A thread may be borrowed at that moment, and the child is a zombie afterwards.
+    def test_a_search_may_be_killed_at_any_moment(self):
+        child = self.record(LOST, "busy", rate="1e-3")
+        moments = random.Random(20261128)
+        for _ in range(60):
+            search = subprocess.Popen(
+                [ALLOMON, "leaks", str(child.pid)],
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.DEVNULL,
+            )
+            time.sleep(moments.random() * 0.06)
+            search.kill()
+            search.wait()
+            self.assertIsNone(child.poll())
+        self.assertIn(self.leaks(child.pid).returncode, (0, 1))
+        self.expect_to_go_on(child)
+
+    def test_a_process_that_may_not_fork(self):
+        child = self.record(LOST, "filter")
+        for _ in range(3):
+            rows, report = self.blocks(child.pid)
+            self.assertEqual(rows, EXPECTED)
+            if os.geteuid() != 0:
+                self.assertIn("it has a filter of system calls", report["notes"][-1])
         self.expect_to_go_on(child)
 
     # Threads that allocate, free and end, while they are stopped again and again.

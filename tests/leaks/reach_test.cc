@@ -9,6 +9,8 @@
 #include <algorithm>
 #include <csignal>
 #include <cstring>
+#include <filesystem>
+#include <fstream>
 #include <map>
 #include <random>
 #include <set>
@@ -19,6 +21,7 @@
 #include "tools/explain/process.h"
 #include "tools/leaks/snapshot.h"
 #include "tools/leaks/stopped_process.h"
+#include "tools/process/memory_room.h"
 
 namespace allomon::leaks {
 namespace {
@@ -282,6 +285,54 @@ TEST(StoppedProcessTest, ProcessThatIsGoneIsOneLine) {
   const auto stopped = StoppedProcess::Stop(static_cast<uint32_t>(pid));
   EXPECT_FALSE(stopped.ok());
   EXPECT_EQ(std::string(stopped.status().message()), "there is no process " + std::to_string(pid));
+}
+
+// A folder that stands for the root, with the files that the kernel would have there.
+class FakeRoot {
+ public:
+  explicit FakeRoot(const std::string& name) : path_(::testing::TempDir() + name) {
+    std::filesystem::remove_all(path_);
+    Write("/proc/meminfo", "MemTotal: 9000 kB\nMemAvailable:    5000 kB\n");
+  }
+  void Write(const std::string& name, const std::string& text) const {
+    std::filesystem::create_directories(std::filesystem::path(path_ + name).parent_path());
+    std::ofstream(path_ + name) << text;
+  }
+  uint64_t Room() const { return process::MemoryRoomForTesting(path_, 7); }
+
+ private:
+  const std::string path_;
+};
+
+TEST(MemoryRoomTest, NearestLimitOfTheCgroupsCounts) {
+  const FakeRoot root("v2");
+  EXPECT_EQ(root.Room(), 0u);  // nothing is known of its cgroup
+  root.Write("/proc/7/cgroup", "0::/a/b\n");
+  EXPECT_EQ(root.Room(), 5000u << 10);
+  root.Write("/sys/fs/cgroup/a/b/memory.max", "max\n");
+  root.Write("/sys/fs/cgroup/a/b/memory.current", "400\n");
+  EXPECT_EQ(root.Room(), 5000u << 10);
+  root.Write("/sys/fs/cgroup/a/memory.max", "1000\n");
+  root.Write("/sys/fs/cgroup/a/memory.current", "700\n");
+  EXPECT_EQ(root.Room(), 300u);
+  root.Write("/sys/fs/cgroup/a/memory.stat", "anon 5\ninactive_file 150\nfile 3\n");
+  EXPECT_EQ(root.Room(), 450u);
+  root.Write("/sys/fs/cgroup/a/b/memory.max", "500\n");
+  EXPECT_EQ(root.Room(), 100u);
+  root.Write("/sys/fs/cgroup/a/b/memory.current", "600\n");
+  EXPECT_EQ(root.Room(), 0u);
+}
+
+TEST(MemoryRoomTest, FirstVersionAndOtherNamespaces) {
+  const FakeRoot root("v1");
+  root.Write("/proc/7/cgroup", "12:cpu,memory:/c\n3:freezer:/other\n0::/\n");
+  root.Write("/sys/fs/cgroup/memory/c/memory.limit_in_bytes", "9223372036854771712\n");
+  root.Write("/sys/fs/cgroup/memory/c/memory.usage_in_bytes", "800\n");
+  EXPECT_EQ(root.Room(), 5000u << 10);
+  root.Write("/sys/fs/cgroup/memory/c/memory.limit_in_bytes", "2000\n");
+  EXPECT_EQ(root.Room(), 1200u);
+  root.Write("/proc/7/cgroup", "12:memory:/../c\n");
+  EXPECT_EQ(root.Room(), 0u);
 }
 
 }  // namespace

@@ -55,8 +55,12 @@ constexpr Field kFields[] = {{"Rss:", &Mapping::resident_bytes},
                              {"AnonHugePages:", &Mapping::huge_bytes},
                              {"Swap:", &Mapping::swapped_bytes}};
 
-// "Rss:                1234 kB"
+// "Rss:                1234 kB", "VmFlags: rd wr mr mw me ac"
 void ParseField(std::string_view line, Mapping* mapping) {
+  if (line.substr(0, 8) == "VmFlags:") {
+    mapping->is_wiped_by_fork = line.find(" wf") != std::string_view::npos;
+    return;
+  }
   for (const Field& field : kFields) {
     if (line.substr(0, field.name.size()) != field.name) continue;
     line.remove_prefix(field.name.size());

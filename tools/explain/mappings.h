@@ -16,9 +16,10 @@ struct Mapping {
   bool is_writable = false;
   bool is_executable = false;
   bool is_shared = false;
-  uint64_t offset_bytes = 0;  // in the file
-  uint64_t inode = 0;         // 0: no file
-  std::string name;           // a path, "[heap]", "[anon:name]"; "": an anonymous mapping
+  bool is_wiped_by_fork = false;  // MADV_WIPEONFORK: zero in a child
+  uint64_t offset_bytes = 0;      // in the file
+  uint64_t inode = 0;             // 0: no file
+  std::string name;               // a path, "[heap]", "[anon:name]"; "": an anonymous mapping
 
   uint64_t resident_bytes = 0;
   uint64_t proportional_bytes = 0;  // each page divided by the processes that have it mapped

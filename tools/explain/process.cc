@@ -83,6 +83,10 @@ Process::Process(uint32_t pid)
   if (name.ok()) name_ = name->substr(0, name->find('\n'));
 }
 
+absl::StatusOr<std::string> Process::Maps() const {
+  return ProcessFile(folder_ + "/maps").ReadAll();
+}
+
 absl::StatusOr<std::string> Process::Smaps() const {
   return ProcessFile(folder_ + "/smaps").ReadAll();
 }
@@ -156,6 +160,13 @@ uint64_t Process::PageEntry(uint64_t page) const {
 bool Process::HasContent(uint64_t page) const { return PageEntry(page) >> 62 != 0; }
 
 bool Process::IsResident(uint64_t page) const { return PageEntry(page) >> 63 != 0; }
+
+// The second number of /proc/PID/statm (proc(5)), in pages.
+uint64_t Process::TotalResidentBytes() const {
+  const auto text = ProcessFile(folder_ + "/statm").ReadAll();
+  const size_t at = text.ok() ? text->find(' ') : std::string::npos;
+  return at == std::string::npos ? 0 : strtoull(text->c_str() + at, nullptr, 10) * page_bytes_;
+}
 
 uint64_t Process::ResidentBytes(uint64_t begin, uint64_t end) const {
   uint64_t pages = 0;

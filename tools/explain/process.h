@@ -46,7 +46,9 @@ class Process {
   const std::string& name() const { return name_; }
 
   const ProcessFile& memory() const { return memory_; }
-  // Opened anew, since the kernel makes its text while it is read.
+  // The lines of its mappings, without their memory.  Cost: by the number of mappings.
+  absl::StatusOr<std::string> Maps() const;
+  // Opened anew, since the kernel makes its text while it is read.  Cost: by the resident pages.
   absl::StatusOr<std::string> Smaps() const;
   absl::StatusOr<std::string> Rollup() const;
   // The stack pointers of threads that are in a system call; those of others are not known.
@@ -57,6 +59,8 @@ class Process {
   uint64_t StackBytes() const;
   // 0: not known.
   int64_t StartUnixNanos() const;
+  // The kernel's own count, which may be some hundred pages late; 0: not known.
+  uint64_t TotalResidentBytes() const;
   // Returns the resident bytes of [begin, end), two multiples of a page; 0 if the page table may
   // not be read.  Cost: 8 bytes are read for each page, or none if the last call was nearby.
   uint64_t ResidentBytes(uint64_t begin, uint64_t end) const;

@@ -1,6 +1,8 @@
 #include "tools/leaks/search.h"
 
 #include <elf.h>
+#include <pthread.h>
+#include <signal.h>
 
 #include <algorithm>
 #include <chrono>
@@ -29,45 +31,124 @@ uint64_t AddressOf(const void* pointer) { return reinterpret_cast<uintptr_t>(poi
 // which refer to all sampled blocks.
 bool IsRoot(Use use) { return use == Use::kGuard || use == Use::kManaged || use == Use::kPython; }
 
+// Signals that would end this program wait: the process would keep a child that it does not know.
+class HeldSignals {
+ public:
+  HeldSignals() {
+    sigset_t held;
+    sigemptyset(&held);
+    for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGPIPE}) sigaddset(&held, signal);
+    pthread_sigmask(SIG_BLOCK, &held, &before_);
+  }
+  ~HeldSignals() { pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
+  HeldSignals(const HeldSignals&) = delete;
+  HeldSignals& operator=(const HeldSignals&) = delete;
+
+ private:
+  sigset_t before_;
+};
+
 }  // namespace
 
 absl::Status Search::Take(After after) {
+  const HeldSignals held;
   const std::string number = std::to_string(process_.pid());
   if (process_.name().empty()) return absl::NotFoundError("there is no process " + number);
   const auto begin = Clock::now();
   auto stopped = StoppedProcess::Stop(process_.pid());
   if (!stopped.ok()) return stopped.status();
-  const absl::Status status = ReadWhileStopped(**stopped);
-  stopped_seconds_ = std::chrono::duration<double>(Clock::now() - begin).count();
-  if (after == After::kStand) stopped_ = *std::move(stopped);
-  return status;
+  KeepRegisters(**stopped);
+  const auto go_on = [&] {
+    stopped->reset();
+    stopped_seconds_ = std::chrono::duration<double>(Clock::now() - begin).count();
+  };
+  if (after == After::kStand) {
+    stopped_ = *std::move(stopped);
+    return CopyWhileStopped();
+  }
+  const auto fork = FrozenFork::Make(process_, **stopped);
+  absl::Status status = fork.ok() ? CopyWithoutFork(**fork) : CopyWhileStopped();
+  go_on();
+  if (!fork.ok()) {
+    not_forked_ = std::string(fork.status().message());
+    return status;
+  }
+  return status.ok() ? CopyFork(**fork) : status;
 }
 
-absl::Status Search::ReadWhileStopped(const StoppedProcess& stopped) {
+void Search::KeepRegisters(const StoppedProcess& stopped) {
+  registers_ = stopped.registers();
+  stack_pointers_ = stopped.stack_pointers();
+  thread_pointers_ = stopped.thread_pointers();
+  sleeping_threads_ = stopped.sleeping();
+}
+
+absl::Status Search::CopyWhileStopped() {
   const auto smaps = process_.Smaps();
   if (!smaps.ok()) return smaps.status();
   mappings_ = explain::ParseMappings(*smaps);
-  auto heap = explain::FindHeapBlocks(process_, mappings_);
+  const absl::Status status = ReadHeap(process_);
+  return status.ok() ? snapshot_.Copy(process_, mappings_) : status;
+}
+
+// Mappings that a fork does not have (MADV_DONTFORK).
+absl::Status Search::CopyWithoutFork(const FrozenFork& fork) {
+  const auto all = process_.Maps();
+  if (!all.ok()) return all.status();
+  const auto forked = explain::Process(fork.pid()).Maps();
+  if (!forked.ok()) return forked.status();
+  if (*all == *forked) return absl::OkStatus();
+  const std::vector<Mapping> known = explain::ParseMappings(*forked);
+  for (Mapping& mapping : explain::ParseMappings(*all)) {
+    const bool is_known =
+        std::binary_search(known.begin(), known.end(), mapping,
+                           [](const Mapping& a, const Mapping& b) { return a.begin < b.begin; });
+    if (is_known || !mapping.is_readable) continue;
+    mapping.resident_bytes = process_.ResidentBytes(mapping.begin, mapping.end);
+    mappings_.push_back(std::move(mapping));
+  }
+  return snapshot_.Copy(process_, mappings_);
+}
+
+// Memory that is shared, or that is zero in a fork, is read from the process itself, which runs.
+absl::Status Search::CopyFork(const FrozenFork& fork) {
+  const explain::Process copy(fork.pid());
+  const auto smaps = copy.Smaps();
+  if (!smaps.ok()) return smaps.status();
+  std::vector<Mapping> forked, running;
+  for (Mapping& mapping : explain::ParseMappings(*smaps)) {
+    const bool runs = mapping.is_shared || mapping.is_wiped_by_fork;
+    if (runs) mapping.resident_bytes = process_.ResidentBytes(mapping.begin, mapping.end);
+    (runs ? running : forked).push_back(std::move(mapping));
+  }
+  for (const auto& found : {&forked, &running}) {
+    mappings_.insert(mappings_.end(), found->begin(), found->end());
+  }
+  std::sort(mappings_.begin(), mappings_.end(),
+            [](const Mapping& a, const Mapping& b) { return a.begin < b.begin; });
+  absl::Status status = ReadHeap(copy);
+  if (status.ok()) status = snapshot_.Copy(copy, forked);
+  return status.ok() ? snapshot_.Copy(process_, running) : status;
+}
+
+absl::Status Search::ReadHeap(const explain::Process& process) {
+  auto heap = explain::FindHeapBlocks(process, mappings_);
   if (!heap.ok()) return heap.status();
   if (!heap->not_known.empty()) {
     return absl::FailedPreconditionError(heap->not_known + ", so what they refer to is not known");
   }
   areas_ = std::move(heap->areas);
-  const auto map = explain::FindProcessMap(process_.memory(), mappings_);
+  const explain::ProcessFile& memory = process.memory();
+  const auto map = explain::FindProcessMap(memory, mappings_);
   if (!map.ok()) return map.status();
   map_ = *map;
-  const auto entries = explain::ReadEntries(process_.memory(), map_);
+  const auto entries = explain::ReadEntries(memory, map_);
   if (!entries.ok()) return entries.status();
   entries_ = *entries;
-  in_place_ =
-      explain::FindInPlaceBlocks(process_.memory(), mappings_).value_or(explain::InPlaceBlocks{});
+  in_place_ = explain::FindInPlaceBlocks(memory, mappings_).value_or(explain::InPlaceBlocks{});
   AddTable(in_place_);
   AddOwnData();
-  registers_ = stopped.registers();
-  stack_pointers_ = stopped.stack_pointers();
-  thread_pointers_ = stopped.thread_pointers();
-  sleeping_threads_ = stopped.sleeping();
-  return snapshot_.Copy(process_, mappings_);
+  return absl::OkStatus();
 }
 
 void Search::AddAreas() {

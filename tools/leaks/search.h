@@ -16,6 +16,7 @@
 #include "tools/explain/mappings.h"
 #include "tools/explain/process.h"
 #include "tools/heap/heap_profile.h"
+#include "tools/leaks/frozen_fork.h"
 #include "tools/leaks/reach.h"
 #include "tools/leaks/roots.h"
 #include "tools/leaks/snapshot.h"
@@ -41,8 +42,9 @@ class Search {
  public:
   explicit Search(uint32_t pid) : process_(pid) {}
 
-  // Stops the process, copies its memory, and lets it go on, or keeps it until this is destroyed.
-  // Fails with one line.
+  // Stops the process and copies its memory.  With kGoOn, the process stands until it has forked,
+  // and goes on while the fork is copied; if it cannot fork, it stands until it is copied.  With
+  // kStand it stands until this is destroyed.  Fails with one line.
   enum class After { kGoOn, kStand };
   absl::Status Take(After after = After::kGoOn);
   // Marks what registers, stacks, data and other mappings refer to, through all blocks of the heap.
@@ -75,11 +77,17 @@ class Search {
   const Roots& roots() const { return roots_; }
 
   double stopped_seconds() const { return stopped_seconds_; }
+  // The reason why it was not forked; empty: it was, or was not to go on.
+  const std::string& not_forked() const { return not_forked_; }
   // Threads that could not be stopped: their registers are not known.
   uint64_t sleeping_threads() const { return sleeping_threads_; }
 
  private:
-  absl::Status ReadWhileStopped(const StoppedProcess& stopped);
+  absl::Status CopyWhileStopped();
+  absl::Status CopyFork(const FrozenFork& fork);
+  absl::Status CopyWithoutFork(const FrozenFork& fork);
+  absl::Status ReadHeap(const explain::Process& process);
+  void KeepRegisters(const StoppedProcess& stopped);
   void AddAreas();
   void AddArea(const explain::Area& area);
   void AddTable(const explain::InPlaceBlocks& in_place);
@@ -107,6 +115,7 @@ class Search {
   Roots roots_;
   std::unique_ptr<StoppedProcess> stopped_;  // null: it goes on
   double stopped_seconds_ = 0;
+  std::string not_forked_;
   uint64_t sleeping_threads_ = 0;
   struct Place {
     size_t sampled;

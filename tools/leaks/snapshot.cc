@@ -6,10 +6,10 @@
 
 #include <algorithm>
 #include <cstring>
-#include <fstream>
 #include <string>
 
 #include "absl/status/status.h"
+#include "tools/process/memory_room.h"
 
 namespace allomon::leaks {
 namespace {
@@ -17,15 +17,6 @@ namespace {
 constexpr uint64_t kStepPages = 4096;
 // The page table is read page by page.
 constexpr uint64_t kMostMappingBytes = uint64_t{2} << 40;
-
-// MemAvailable of /proc/meminfo; UINT64_MAX if it is not known.
-uint64_t AvailableBytes() {
-  std::ifstream file("/proc/meminfo");
-  for (std::string line; std::getline(file, line);) {
-    if (line.rfind("MemAvailable:", 0) == 0) return strtoull(line.c_str() + 13, nullptr, 10) << 10;
-  }
-  return UINT64_MAX;
-}
 
 // Twice as fast as /proc/PID/mem, which also reads what process_vm_readv(2) may not.
 bool ReadFast(uint32_t pid, uint64_t address, char* to, uint64_t size_bytes) {
@@ -54,7 +45,7 @@ absl::Status Snapshot::Copy(const explain::Process& process,
   for (const explain::Mapping& mapping : mappings) {
     if (HasWords(mapping)) resident_bytes += mapping.resident_bytes + mapping.swapped_bytes;
   }
-  const uint64_t available_bytes = AvailableBytes();
+  const uint64_t available_bytes = process::MachineRoom();
   if (resident_bytes > available_bytes / 10 * 9) {
     return absl::ResourceExhaustedError("its memory is copied, " +
                                         std::to_string(resident_bytes >> 20) + " MiB, and only " +
@@ -76,6 +67,8 @@ absl::Status Snapshot::Copy(const explain::Process& process,
     const absl::Status status = CopyPages(process, regions_.back());
     if (!status.ok()) return status;
   }
+  std::sort(regions_.begin(), regions_.end(),
+            [](const Region& a, const Region& b) { return a.begin < b.begin; });
   return absl::OkStatus();
 }
 

@@ -22,8 +22,9 @@ class Snapshot {
   Snapshot(const Snapshot&) = delete;
   Snapshot& operator=(const Snapshot&) = delete;
 
-  // Copies the pages of mappings with words that have been touched; the others are zero here.  The
-  // process must stand.  Fails if this machine has no room for a second copy.
+  // Adds a copy of the pages of mappings with words that have been touched; the others are zero
+  // here.  Their words are of one moment only if nobody writes them meanwhile.  The mappings of all
+  // calls may not overlap.  Fails if this machine has no room for a second copy.
   absl::Status Copy(const explain::Process& process, const std::vector<explain::Mapping>& mappings);
 
   // Returns the bytes from `begin` on, and in *size_bytes how many of the asked ones lie there;

@@ -80,6 +80,23 @@ absl::StatusOr<std::unique_ptr<StoppedProcess>> StoppedProcess::Stop(uint32_t pi
   return process;
 }
 
+absl::StatusOr<std::unique_ptr<StoppedProcess>> StoppedProcess::StopThread(uint32_t pid,
+                                                                           pid_t thread) {
+  std::unique_ptr<StoppedProcess> process(new StoppedProcess(pid));
+  const absl::Status status = process->Seize(thread);
+  if (!status.ok()) return status;
+  for (Stopped& stopped : process->threads_) process->AwaitStop(&stopped);
+  return process;
+}
+
+std::vector<pid_t> StoppedProcess::CallableThreads() const {
+  std::vector<pid_t> found;
+  for (const Stopped& stopped : threads_) {
+    if (stopped.stands && stopped.signal == 0) found.push_back(stopped.thread);
+  }
+  return found;
+}
+
 absl::Status StoppedProcess::StopNewThreads(bool* found) {
   *found = false;
   const size_t before = threads_.size();

@@ -21,6 +21,8 @@ class StoppedProcess {
   // Fails with one line if the process may not be stopped: it is another user's, is being debugged,
   // or has ended.
   static absl::StatusOr<std::unique_ptr<StoppedProcess>> Stop(uint32_t pid);
+  // Stops one thread; the others run.  Fails likewise.
+  static absl::StatusOr<std::unique_ptr<StoppedProcess>> StopThread(uint32_t pid, pid_t thread);
   ~StoppedProcess();
   StoppedProcess(const StoppedProcess&) = delete;
   StoppedProcess& operator=(const StoppedProcess&) = delete;
@@ -32,6 +34,8 @@ class StoppedProcess {
   // has no register for them.
   const std::vector<uint64_t>& thread_pointers() const { return thread_pointers_; }
   size_t threads() const { return threads_.size(); }
+  // Those that stand, and that no signal has stopped on the way: see ThreadCall.
+  std::vector<pid_t> CallableThreads() const;
   // Threads that did not come to a stop, since they sleep in the kernel: their registers are not
   // known.
   size_t sleeping() const { return sleeping_; }

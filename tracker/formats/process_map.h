@@ -5,8 +5,8 @@
 //
 // A note (ELF, type kNoteType, owner kNoteOwner) of the module that has Allomon leads to it: its
 // bytes are the distance from themselves to the ProcessMap, an int64_t.  A second note of the type
-// kInPlaceNoteType leads to the InPlaceMap likewise; readers that do not know it pass it over.
-// Notes are mapped, so no file is needed.
+// kInPlaceNoteType leads to the InPlaceMap likewise, one of kCallStubNoteType to the CallStub;
+// readers that do not know a type pass it over.  Notes are mapped, so no file is needed.
 //
 // Writer and reader are on the same machine, so integers are in its byte order.  Pointers are
 // addresses in the process.  Plain data; there are no functions here.  The reader trusts nothing.
@@ -20,6 +20,7 @@ namespace allomon::process_map {
 inline constexpr char kNoteOwner[8] = {'A', 'l', 'l', 'o', 'm', 'o', 'n', '\0'};
 inline constexpr uint32_t kNoteType = 1;
 inline constexpr uint32_t kInPlaceNoteType = 2;
+inline constexpr uint32_t kCallStubNoteType = 3;
 inline constexpr char kMagic[8] = {'A', 'L', 'L', 'O', 'M', 'A', 'P', '\n'};
 inline constexpr uint32_t kVersion = 2;
 
@@ -134,6 +135,24 @@ struct InPlaceMap {
   const void* blocks;   // an InPlaceBlocks; nullptr: the backend keeps none in place
   const void* one_in;   // address of a uint32_t: one of so many followed blocks stays; 0: no block
 };
+
+// Instructions with which a debugger may have a stopped thread make a system call.  If the debugger
+// is killed meanwhile, the thread goes on there: after the call it returns from a signal
+// (rt_sigreturn(2)) to the state that the debugger has written into `room` for this case, where its
+// stack pointer leads.  `fork_call` also ends the child of a call that makes one, at once.  The
+// process itself never executes them.
+struct CallStub {
+  char magic[8];
+  uint32_t version;
+  uint32_t size_bytes;     // of this structure
+  const void* fork_call;   // a syscall instruction
+  const void* other_call;  // likewise
+  void* room;              // at a multiple of 64, zero between two uses
+  uint64_t room_bytes;
+};
+
+inline constexpr char kCallStubMagic[8] = {'A', 'L', 'L', 'O', 'C', 'A', 'L', '\n'};
+inline constexpr uint32_t kCallStubVersion = 1;
 
 inline constexpr uint32_t kSlotClasses = 64;  // at most, and one for no class
 inline constexpr uint32_t kRunClasses = 96;
