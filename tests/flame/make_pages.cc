@@ -9,6 +9,7 @@
 #include "tests/flame/support/profiles.h"
 #include "tools/flame/flame.h"
 #include "tools/flame/page.h"
+#include "tools/heap/born.h"
 #include "tools/heap/heap_profile.h"
 #include "tools/heap/interval.h"
 #include "tracker/formats/write_file.h"
@@ -68,10 +69,32 @@ heap::HeapProfile Library() {
   return std::move(maker.profile());
 }
 
+// The same, with a birth for the live blocks of each stack.  The second and the third are of one
+// class of ages.
+heap::HeapProfile Births() {
+  heap::HeapProfile profile = Library();
+  profile.duration_seconds = 100;
+  const double births[] = {90, 20, 25, 90, 60};
+  for (size_t i = 0; i < profile.samples.size(); ++i) {
+    heap::Sample& sample = profile.samples[i];
+    const auto nanos = static_cast<uint64_t>((100 - births[i]) * 1e9);
+    heap::AgeCell cell;
+    cell.log2_nanos = static_cast<uint8_t>(63 - __builtin_clzll(nanos));
+    cell.eighth = heap::EighthOf(nanos);
+    cell.amount = sample[heap::Metric::kLive];
+    sample.ages = {cell};
+  }
+  for (double seconds = 0; seconds <= 100; seconds += 10) {
+    profile.timeline.push_back({seconds, 200 * seconds, 150 * seconds, 150 * seconds});
+  }
+  return profile;
+}
+
 heap::HeapProfile Named(const std::string& name) {
   if (name == "hostile") return Hostile();
   if (name == "small") return Small();
   if (name == "library") return Library();
+  if (name == "births") return Births();
   ServerOptions options;
   if (name == "large") options.random_stacks = 50000;
   if (name == "before") {
@@ -99,6 +122,7 @@ const MadePage kPages[] = {
     {"hostile.html", {"hostile", "--title=</title><script>document.title='owned'</script>"}},
     {"small.html", {"small"}},
     {"library.html", {"library"}},
+    {"births.html", {"births"}},
     {"large.html", {"large"}},
 };
 

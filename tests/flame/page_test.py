@@ -284,6 +284,57 @@ class PageTest(unittest.TestCase):
         )
         self.assertIn(expected + " allocated", text)
 
+    def drag_over(self, begin, end):
+        """Drags over a span of the timeline, in seconds."""
+        self.run_("scrollTo(0, 0)")
+        left, top = self.run_(
+            "(r => [r.left, r.top])(document.querySelector('#timeline').getBoundingClientRect())"
+        )
+        places = [self.run_(f"heapPage.timeline.x({seconds})") for seconds in (begin, end)]
+        self.browser.drag((left + places[0], top + 50), (left + places[1], top + 50))
+        self.run_(FRAMES)
+
+    def test_a_span_shows_what_is_live_of_its_births(self):
+        self.open("births")
+        metric = "document.querySelector('.metric[aria-checked=true]').textContent"
+        children = (
+            "heapPage.view.childrenOf(heapPage.view.childrenOf(heapPage.view.root)[0])"
+            ".map(node => [heapPage.profile.name(node.frame >> 1), node.weight])"
+        )
+        self.assertEqual(self.run_(metric), "Peak15.0 KiBbytes")
+        # Ages of 78 to 85 seconds: the class that is met is of 74.9 to 81.7.
+        self.drag_over(15, 22)
+        self.assertEqual(self.run_(metric), "Born, and live3.0 KiBbytes")
+        self.assertIn(
+            "Still live of what was born then: 3.0 KiB; the flame graph has it. Ages are known in "
+            "steps, so this is of births from 15.0 s to 25.1 s.",
+            self.text("#timeline-text"),
+        )
+        visit, index = "app::Visit()", "app::Index(std::string const&)"
+        self.assertEqual(self.run_(children), [[index, 2048], [visit, 1024]])
+        # So it is with all frames, and from the other side.
+        self.press("f")
+        self.assertEqual(self.run_(children), [[index, 2048], [visit, 1024]])
+        self.press("i")
+        self.assertEqual(self.run_("heapPage.view.root.weight"), 3072)
+        self.press("i", "f")
+        # A later span is another one; two stacks of it are one when they are folded.
+        self.drag_over(85, 95)
+        self.assertEqual(self.run_(metric), "Born, and live4.0 KiBbytes")
+        self.assertEqual(self.run_("heapPage.view.root.weight"), 4096)
+        # A span without births, a metric that is chosen meanwhile, and the end of the span.
+        self.drag_over(1, 5)
+        self.assertEqual(self.run_(metric), "Born, and live0 Bbytes")
+        self.run_("document.querySelector('.metric[data-metric=live]').click()")
+        self.assertEqual(self.run_(metric), "Live15.0 KiBbytes")
+        self.drag_over(40, 70)
+        self.assertEqual(self.run_(metric), "Born, and live8.0 KiBbytes")
+        self.run_("document.querySelector('#timeline').focus()")
+        self.press("Escape")
+        self.assertEqual(self.run_(metric), "Live15.0 KiBbytes")
+        self.assertIsNone(self.run_("document.querySelector('.metric[data-metric=born]')"))
+        self.assertIn("Drag over", self.text("#timeline-text"))
+
     def test_keys_select_a_span_of_the_timeline(self):
         self.open("server")
         self.run_("document.querySelector('#timeline').focus()")

@@ -4,6 +4,7 @@
 #include <cstdio>
 #include <utility>
 
+#include "tools/heap/born.h"
 #include "tools/heap/held.h"
 #include "tracker/names/base_name.h"
 
@@ -64,9 +65,16 @@ void FrameTree::AddSample(const heap::HeapProfile& profile, const heap::Sample& 
     }
   }
   if (std::all_of(values.begin(), values.end(), IsNothing)) return;
-  auto& sums = LeafOf(NodeOf(sample.stack, steps))->by_metric[side];
+  Leaf* const leaf = LeafOf(NodeOf(sample.stack, steps));
+  auto& sums = leaf->by_metric[side];
   sums.resize(metrics_.size());
   for (size_t i = 0; i < values.size(); ++i) sums[i].Add(values[i]);
+  if (!keeps_births_ || side != kShown) return;
+  const heap::Sampling sampling = heap::SamplingOf(profile, heap::Metric::kLive);
+  for (const heap::AgeCell& cell : sample.ages) {
+    const heap::Sample part = heap::OfCell(sample, cell);
+    leaf->births[{cell.log2_nanos, cell.eighth}].Add(heap::EstimateOf(cell.amount, part, sampling));
+  }
 }
 
 std::vector<FrameTree::Steps> FrameTree::StepsOfLocations(const heap::HeapProfile& profile) {
@@ -135,7 +143,7 @@ uint32_t FrameTree::NodeOf(const std::vector<uint32_t>& stack, const std::vector
 Leaf* FrameTree::LeafOf(uint32_t node) {
   const auto number = static_cast<uint32_t>(leaves_.size());
   const auto [found, is_new] = leaf_numbers_.emplace(node, number);
-  if (is_new) leaves_.push_back({node, {}});
+  if (is_new) leaves_.push_back({node, {}, {}});
   return &leaves_[found->second];
 }
 

@@ -9,9 +9,11 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "tools/heap/heap_profile.h"
@@ -45,10 +47,14 @@ struct FrameNode {
 enum Side : uint8_t { kShown, kBefore };
 inline constexpr size_t kSides = 2;
 
+// A class of ages (heap::AgesOf): the power of two in nanoseconds, and the eighth of it.
+using AgeClass = std::pair<uint8_t, uint8_t>;
+
 // The amounts of a node's stack itself, without those of its callees.
 struct Leaf {
   uint32_t node = 0;
   std::array<std::vector<heap::Estimate>, kSides> by_metric;  // as many as metrics, or empty
+  std::map<AgeClass, heap::Estimate> births;  // of live blocks that are shown, if ages are kept
 };
 
 class FrameTree {
@@ -57,6 +63,9 @@ class FrameTree {
   // their names and the last parts of their files are: programs and folders have other names.
   enum class Builds { kOne, kTwo };
   explicit FrameTree(std::vector<heap::Metric> metrics, Builds builds = Builds::kOne);
+
+  // Keeps live blocks by their ages as well.  Call it before Add().
+  void KeepBirths() { keeps_births_ = true; }
 
   // Adds a profile.  Several profiles of a side add up, with variances by their own rates.  False
   // if the tree exceeds kMostNodes or kMostFrames; then it must not be used.
@@ -88,6 +97,7 @@ class FrameTree {
                  const std::vector<Steps>& steps);
 
   const Builds builds_;
+  bool keeps_births_ = false;
   std::vector<heap::Metric> metrics_;
   std::vector<FrameFunction> functions_;
   std::vector<FrameNode> nodes_;

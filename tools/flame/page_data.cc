@@ -1,8 +1,10 @@
 #include <algorithm>
+#include <map>
 
 #include "tools/flame/frame_tree.h"
 #include "tools/flame/json_text.h"
 #include "tools/flame/page.h"
+#include "tools/heap/born.h"
 #include "tools/heap/heap_profile.h"
 #include "tools/heap/missing.h"
 
@@ -140,6 +142,16 @@ std::vector<Row> RowsOf(const FrameTree& tree, size_t metric, Side side) {
   return rows;
 }
 
+// Of one process alone: ages are counted from its end, and the timeline is its own.
+bool HasBirths(const Profiles& profiles) {
+  if (profiles.shown.size() != 1 || !profiles.before.empty()) return false;
+  const heap::HeapProfile& profile = profiles.shown[0].profile;
+  return !profile.is_sum && !profile.pages.has_value() && !profile.contents.has_value() &&
+         profile.timeline.size() > 1 && heap::Has(profile, Metric::kLive) &&
+         std::any_of(profile.samples.begin(), profile.samples.end(),
+                     [](const heap::Sample& sample) { return !sample.ages.empty(); });
+}
+
 void WriteRough(const char* key, const std::vector<Row>& rows, double heap::Estimate::*number,
                 JsonWriter* json) {
   json->Key(key).Begin('[');
@@ -147,9 +159,7 @@ void WriteRough(const char* key, const std::vector<Row>& rows, double heap::Esti
   json->End(']');
 }
 
-void WriteAmounts(const FrameTree& tree, size_t metric, Side side, JsonWriter* json) {
-  const std::vector<Row> rows = RowsOf(tree, metric, side);
-  json->Begin('{');
+void WriteColumns(const std::vector<Row>& rows, JsonWriter* json) {
   WriteColumn(
       "node", rows, [](const Row& row) { return row.node; }, json);
   WriteColumn(
@@ -162,6 +172,43 @@ void WriteAmounts(const FrameTree& tree, size_t metric, Side side, JsonWriter* j
   WriteRough("blocksThird", rows, &heap::Estimate::blocks_third, json);
   WriteRough("bytesMost", rows, &heap::Estimate::most_bytes, json);
   WriteRough("blocksMost", rows, &heap::Estimate::most_blocks, json);
+}
+
+void WriteAmounts(const FrameTree& tree, size_t metric, Side side, JsonWriter* json) {
+  json->Begin('{');
+  WriteColumns(RowsOf(tree, metric, side), json);
+  json->End('}');
+}
+
+// Live blocks by their births: the classes of ages, youngest and oldest in turn, and rows with the
+// numbers of their classes.
+void WriteBirths(const FrameTree& tree, JsonWriter* json) {
+  std::map<AgeClass, size_t> numbers;
+  for (const Leaf& leaf : tree.leaves()) {
+    for (const auto& [age_class, estimate] : leaf.births) numbers[age_class] = 0;
+  }
+  json->Key("births").Begin('{').Key("ages").Begin('[');
+  size_t count = 0;
+  for (auto& [age_class, number] : numbers) {
+    number = count++;
+    heap::AgeCell cell;
+    cell.log2_nanos = age_class.first;
+    cell.eighth = age_class.second;
+    const heap::Born ages = heap::AgesOf(cell);
+    json->Number(ages.youngest_seconds).Number(ages.oldest_seconds);
+  }
+  json->End(']');
+  std::vector<Row> rows;
+  std::vector<size_t> classes;
+  for (const Leaf& leaf : tree.leaves()) {
+    for (const auto& [age_class, estimate] : leaf.births) {
+      rows.push_back({leaf.node, &estimate});
+      classes.push_back(numbers[age_class]);
+    }
+  }
+  WriteColumn(
+      "age", classes, [](size_t number) { return number; }, json);
+  WriteColumns(rows, json);
   json->End('}');
 }
 
@@ -212,6 +259,8 @@ std::vector<Metric> CommonMetrics(const Profiles& profiles) {
 absl::StatusOr<std::string> PageData(const Profiles& profiles, const PageChoices& choices) {
   FrameTree tree(CommonMetrics(profiles),
                  profiles.before.empty() ? FrameTree::Builds::kOne : FrameTree::Builds::kTwo);
+  const bool has_births = HasBirths(profiles);
+  if (has_births) tree.KeepBirths();
   absl::Status status = AddAll(profiles.shown, kShown, &tree);
   status.Update(AddAll(profiles.before, kBefore, &tree));
   if (!status.ok()) return status;
@@ -228,6 +277,7 @@ absl::StatusOr<std::string> PageData(const Profiles& profiles, const PageChoices
   WriteFunctions(tree.functions(), &json);
   WriteNodes(tree.nodes(), &json);
   WriteMetrics(tree, profiles, &json);
+  if (has_births) WriteBirths(tree, &json);
   json.End('}');
   return json.TakeText();
 }

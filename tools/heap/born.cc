@@ -204,6 +204,15 @@ Born AgesOf(const AgeCell& cell) {
           std::exp2(log2 + (cell.eighth - 1) / 8.0) / kNanosPerSecond};
 }
 
+Sample OfCell(const Sample& sample, const AgeCell& cell) {
+  Sample part;
+  part.has_header = sample.has_header;
+  part.size_bytes = sample.size_bytes;
+  part.ages = {cell};
+  part[Metric::kLive] = cell.amount;
+  return part;
+}
+
 uint8_t EighthOf(uint64_t nanos) {
   if (nanos < 2) return 0;
   const double log2 = std::log2(static_cast<double>(nanos));

@@ -48,6 +48,9 @@ void KeepAgedAlone(HeapProfile* profile);
 // Returns the ages of the cell's class: a factor of two, or an eighth of that.
 Born AgesOf(const AgeCell& cell);
 
+// Returns the sample with the live blocks of one of its cells alone, and no other metric.
+Sample OfCell(const Sample& sample, const AgeCell& cell);
+
 // Returns the eighth of an age: AgeCell::eighth.
 uint8_t EighthOf(uint64_t nanos);
 

@@ -12,16 +12,16 @@ function isFolded(name) {
   return LIBRARY.test(plain) || ALLOCATOR.test(plain);
 }
 
-// Adds up the columns of rows that have become one node.
-function foldSide(side, place) {
+// Adds up the columns of rows that have become one node, those with the same place.
+function foldSide(side, place = null) {
   const rows = new Map(), folded = {node: []};
   const names = Object.keys(side).filter((name) => name !== 'node');
   for (const name of names) folded[name] = [];
   side.node.forEach((node, i) => {
-    const row = rows.get(place[node]);
+    const at = place ? place[node] : node, row = rows.get(at);
     if (row === undefined) {
-      rows.set(place[node], folded.node.length);
-      folded.node.push(place[node]);
+      rows.set(at, folded.node.length);
+      folded.node.push(at);
       for (const name of names) folded[name].push(side[name][i]);
       return;
     }
@@ -75,5 +75,7 @@ function foldData(data) {
   }
   const metrics = data.metrics.map((metric) =>
     ({...metric, sides: metric.sides.map((side) => foldSide(side, place))}));
-  return {...data, nodes, metrics};
+  const births = data.births &&
+      {...data.births, node: data.births.node.map((node) => place[node])};
+  return {...data, nodes, metrics, births};
 }

@@ -4,6 +4,7 @@ const METRIC_TEXT = {
   'alloc': ['Allocated', 'all that was allocated'],
   'peak': ['Peak', 'what was live when most was'],
   'live': ['Live', 'what had not been freed at the end'],
+  'born': ['Born, and live', 'what is live at the end of what was allocated in the span of time'],
   'temporary': ['Temporary', 'freed after less than 64 KiB of further allocation by its thread'],
   'promoted': ['Promoted', 'managed: left the nursery alive'],
   'died-young': ['Died young', 'managed: died in the nursery'],

@@ -9,7 +9,8 @@ function frameHash(profile, frame) {
 function fragmentOf(page) {
   const {metric, unit, inverted, byName, widths, folded} = page.choice, {profile} = page;
   const link = new URLSearchParams();
-  link.set('metric', profile.metricNames()[metric]);
+  const isBorn = metric === profile.bornMetric;  // of a span, which a link does not have
+  link.set('metric', profile.metricNames()[isBorn ? page.metricBefore : metric]);
   if (unit !== 'bytes') link.set('unit', unit);
   if (inverted) link.set('view', 'callers');
   if (byName) link.set('order', 'name');

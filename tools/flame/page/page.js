@@ -13,6 +13,7 @@ class Page {
       metric: this.profile.metricNames().indexOf(data.metric),
       unit: 'bytes', inverted: false, byName: false, widths: 'shown', folded: true,
     };
+    this.bornAges = null;  // of the chosen span: the youngest and the oldest age, in seconds
     this.setTheme(matchMedia('(prefers-color-scheme: dark)').matches);
     this.makeParts();
     this.fillHeader();
@@ -50,7 +51,34 @@ class Page {
     if (!shown) return null;
     byId('timeline-section').hidden = false;
     byId('timeline-legend').append(...timelineLegend(shown, before, this.data.shown.length > 1));
-    return new Timeline(byId('timeline'), byId('timeline-text'), this.colors, shown, before);
+    return new Timeline(byId('timeline'), byId('timeline-text'), this.colors, {shown, before},
+        {chosen: (span) => this.chooseSpan(span), hasBirths: this.profile.hasBirths});
+  }
+
+  // Shows what is live of blocks that were born in the span; null: of none, and shows again what was
+  // shown before.  Returns a text about it.
+  chooseSpan(span) {
+    if (!this.profile.hasBirths) {
+      return span ? 'The flame graph is still of the whole recording: samples carry no time.' : '';
+    }
+    const end = this.data.shown[0].seconds, {bornMetric} = this.profile, before = this.bornAges;
+    const isBorn = this.choice.metric === bornMetric;
+    if (!isBorn) this.metricBefore = this.choice.metric;
+    this.bornAges = span && [end - span[1], end - span[0]];
+    const ages = this.profile.chooseBirths(this.bornAges);
+    if (span || before) {
+      this.choose({metric: span ? bornMetric : isBorn ? this.metricBefore : this.choice.metric});
+    }
+    return span ? this.bornText(end, ages) : '';
+  }
+
+  bornText(end, [youngest, oldest]) {
+    const figure = this.profile.amounts(this.profile.bornMetric, 'bytes')[0].total();
+    const from = formatSeconds(Math.max(0, end - oldest));
+    const spread = formatSpread(figure, 'bytes');
+    return `Still live of what was born then: ${formatBytes(figure.value)}` +
+        `${spread ? ` (${spread})` : ''}; the flame graph has it. Ages are known in steps, so this ` +
+        `is of births from ${from} to ${formatSeconds(Math.max(0, end - youngest))}.`;
   }
 
   fillHeader() {
@@ -75,6 +103,7 @@ class Page {
   // Chooses the profile with or without frames of the library.
   fold() {
     const profile = this.choice.folded && this.foldedProfile || this.wholeProfile;
+    if (profile !== this.profile && profile.hasBirths) profile.chooseBirths(this.bornAges);
     for (const part of [this, this.emphasis, this.looks]) part.profile = profile;
   }
 
@@ -83,7 +112,7 @@ class Page {
   }
 
   chooseNextMetric() {
-    this.choose({metric: (this.choice.metric + 1) % this.data.metrics.length});
+    this.choose({metric: (this.choice.metric + 1) % this.profile.metricNames().length});
   }
 
   chooseOtherUnit() {

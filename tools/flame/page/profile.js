@@ -53,14 +53,27 @@ class Profile {
   }
 
   metricNames() {
-    return this.data.metrics.map((metric) => metric.name);
+    const names = this.data.metrics.map((metric) => metric.name);
+    return this.born ? names.concat('born') : names;
   }
+
+  get hasBirths() { return Boolean(this.data.births); }
+
+  // Chooses what is live of blocks that were born in a span of seconds before the end; null: of
+  // none.  A class of ages that is in it in part is in it.  Returns the ages that are so, or null.
+  chooseBirths(ages) {
+    for (const unit of ['bytes', 'blocks']) this.cache.delete(this.bornMetric + '/' + unit);
+    this.born = ages && bornIn(this.data.births, ages);
+    return this.born && this.born.ages;
+  }
+
+  get bornMetric() { return this.data.metrics.length; }
 
   // Computes amounts at their first use.
   amounts(metric, unit) {
     const key = metric + '/' + unit;
     if (!this.cache.has(key)) {
-      const {sides} = this.data.metrics[metric];
+      const sides = metric === this.bornMetric ? [this.born.side] : this.data.metrics[metric].sides;
       this.cache.set(key, sides.map((side) => new Amounts(this, side, unit)));
     }
     return this.cache.get(key);
@@ -96,6 +109,23 @@ class Profile {
     }
     return 0;
   }
+}
+
+// Sums up the rows of `births` that are of these ages: a side of a metric.
+function bornIn({ages, age, ...columns}, [youngest, oldest]) {
+  const isIn = [];
+  let least = oldest, most = youngest;
+  for (let i = 0; i < ages.length; i += 2) {
+    const [from, to] = [ages[i], ages[i + 1]];
+    isIn.push(from < oldest && youngest < to);
+    if (!isIn[i / 2]) continue;
+    least = Math.min(least, from);
+    most = Math.max(most, to);
+  }
+  const chosen = age.map((number, i) => i).filter((i) => isIn[age[i]]);
+  const rows = {};
+  for (const [name, column] of Object.entries(columns)) rows[name] = chosen.map((i) => column[i]);
+  return {side: foldSide(rows), ages: [Math.min(least, youngest), Math.max(most, oldest)]};
 }
 
 // The amounts of one metric, unit and side: for each node its own, and with its callees.

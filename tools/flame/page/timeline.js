@@ -1,5 +1,6 @@
 // The timeline: live bytes as an area, allocated bytes as a line with a scale of its own, the peak,
-// and a selected span.  Samples have no time, so a span does not select samples.
+// and a selected span.  Live blocks have ages, so a span selects those that were born in it; other
+// samples have no time.
 
 const TIMELINE_MARGIN = {left: 64, right: 70, top: 14, bottom: 20};
 
@@ -14,8 +15,11 @@ function roundStep(range, count, isBytes) {
 }
 
 class Timeline {
-  constructor(canvas, status, colors, shown, before) {
-    Object.assign(this, {canvas, status, colors});
+  // `events.chosen(span)` is called when a span was selected, or null when it is no more.  It returns
+  // a text of what is still live of it, or ''.
+  constructor(canvas, status, colors, {shown, before}, events) {
+    Object.assign(this, {canvas, status, colors, events});
+    this.liveText = '';
     this.context = canvas.getContext('2d');
     this.series = shown;
     this.before = before;  // null: no comparison
@@ -180,11 +184,12 @@ class Timeline {
 
   describe() {
     if (this.span) {
-      this.status.textContent = this.spanText(...this.span);
+      this.status.textContent = this.spanText(...this.span) + this.liveText;
     } else if (this.cursor !== null) {
       this.status.textContent = this.pointText(this.cursor);
     } else {
-      this.status.textContent = 'Drag over a span of time to see what was allocated in it.';
+      this.status.textContent = 'Drag over a span of time to see what was allocated in it' +
+          (this.events.hasBirths ? ', and is still live.' : '.');
     }
     this.canvas.setAttribute('aria-label', 'Timeline of live and allocated bytes. ' +
         this.spanText(0, this.series.seconds) + ' Arrow keys move a cursor, with Shift a span.');
@@ -195,8 +200,7 @@ class Timeline {
     const perSecond = to > from ? ` (${formatBytes(allocated / (to - from))} per second)` : '';
     return `${formatSeconds(from)} to ${formatSeconds(to)}: ${formatBytes(allocated)} allocated` +
         `${perSecond}; live ${formatBytes(first.live)} → ${formatBytes(last.live)}, at most ` +
-        `${formatBytes(most)}. The flame graph is still of the whole recording: samples carry no ` +
-        'time.';
+        `${formatBytes(most)}. `;
   }
 
   pointText(seconds) {
@@ -212,14 +216,24 @@ class Timeline {
     this.paint();
   }
 
+  // Tells of the span, when it is no longer being dragged.
+  choose() {
+    this.liveText = this.events.chosen(this.span);
+    this.describe();
+  }
+
   // --- Mouse and keys ---
 
   listen() {
     const {canvas} = this;
     canvas.addEventListener('pointerdown', (event) => this.press(event));
     canvas.addEventListener('pointermove', (event) => this.move(event));
-    canvas.addEventListener('pointerup', () => { this.isDragged = false; });
-    canvas.addEventListener('pointercancel', () => { this.isDragged = false; });
+    for (const end of ['pointerup', 'pointercancel']) {
+      canvas.addEventListener(end, () => {
+        this.isDragged = false;
+        this.choose();
+      });
+    }
     canvas.addEventListener('pointerleave', () => this.set(this.span, null));
     canvas.addEventListener('keydown', (event) => this.key(event));
     new ResizeObserver(() => this.paint()).observe(canvas);
@@ -241,6 +255,7 @@ class Timeline {
     const direction = {ArrowLeft: -1, ArrowRight: 1}[event.key];
     if (event.key === 'Escape' && (this.span || this.cursor !== null)) {
       this.set(null, null);
+      this.choose();
     } else if (direction) {
       this.moveCursor(direction, event.shiftKey);
     } else {
@@ -260,5 +275,6 @@ class Timeline {
     const to = Math.min(this.seconds, Math.max(0, from + direction * this.seconds / 50));
     if (!isSpan || !this.span) this.anchor = from;
     this.set(isSpan ? this.spanTo(to) : null, to);
+    this.choose();
   }
 }
