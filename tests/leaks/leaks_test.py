@@ -76,6 +76,22 @@ class Leaks(Case):
         self.assertEqual(self.blocks(child.pid)[0], EXPECTED)
         self.expect_to_go_on(child)
 
+    def test_the_report_of_leaks_tells_of_a_process_what_is_unreachable(self):
+        child = self.record(LOST)
+        done = self.run_plain([ALLOMON, "report", "--leaks", "--json", str(child.pid)])
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        report = json.loads(done.stdout)
+        lost = [row for row in report["leaks"] if row["unreachable"]]
+        self.assertEqual(
+            [row["function"] for row in lost], ["LoseLarge", "LoseSmall", "LoseRing"]
+        )
+        self.assertEqual(report["leaks"][: len(lost)], lost)
+        for row in report["leaks"]:
+            self.assertEqual(row["verdict"] == "unreachable", row["unreachable"] > 0)
+            self.assertIn(row["unreachable"], (0, row["live"]))
+        self.assertRegex(report["notes"][-1], "nothing refers to 301 of 10[0-9][0-9] sampled")
+        self.expect_to_go_on(child)
+
     def test_samples_in_place_are_shown_and_their_table_keeps_none(self):
         child = self.record(LOST, ALLOMON_IN_PLACE="1/1")
         self.assertEqual(self.blocks(child.pid)[0], EXPECTED)

@@ -167,6 +167,7 @@ struct Sample {
   std::vector<SizeCell> sizes;           // sizes of malloc's live blocks; empty: not known
   // Numbers of live blocks in their recording.  Empty, unless the reader was told to keep them.
   std::vector<uint32_t> live_numbers;
+  Amount unreachable;          // live blocks to which nothing refers, if that is known
   std::vector<HeldCell> held;  // one for each block in HeapProfile::pages
   std::vector<UseCell> uses;   // one for each block in HeapProfile::contents
 
@@ -258,6 +259,7 @@ struct HeapProfile {
   ProcessMemory memory;
   std::optional<Pages> pages;        // only of a process that runs
   std::optional<Contents> contents;  // only of a process that runs
+  bool knows_unreachable = false;    // only of a process that runs
   Missing missing;
   std::vector<std::string> notes;  // lines for the reader of a report
   std::string origin;              // for messages: "recording", "pprof", "heap_v2", ...

@@ -36,11 +36,7 @@ std::string NoteOf(const Lost& found, const Search& search) {
   if (found.directly < found.blocks) {
     note += ", " + std::to_string(found.directly) + " of them directly lost (--direct)";
   }
-  note += "; the process stood for " + report::SecondsText(search.stopped_seconds());
-  if (!search.not_forked().empty()) note += " and was copied meanwhile: " + search.not_forked();
-  if (search.sleeping_threads() == 0) return note;
-  return note + "; registers of " + std::to_string(search.sleeping_threads()) +
-         " threads are not known, since they sleep in the kernel";
+  return note + search.StoodText();
 }
 
 // The profile leaves out blocks to which others lead if `only_direct` is set.

@@ -12,6 +12,7 @@
 
 #include "tools/explain/recorded_blocks.h"
 #include "tools/load/recording/recording_profile.h"
+#include "tools/text/amounts.h"
 #include "tracker/names/base_name.h"
 
 namespace allomon::leaks {
@@ -161,13 +162,11 @@ void Search::AddAreas() {
   }
   SampledBlocks sampled = {};
   if (!snapshot_.Read(AddressOf(map_.sampled), &sampled) || sampled.begin == 0) return;
-  const auto read = [this](uint64_t address, void* to, size_t size_bytes) {
-    return snapshot_.ReadAt(address, to, size_bytes);
-  };
-  explain::VisitSampledBlocks(read, map_, sampled, [this](const explain::SampledBlock& block) {
-    const uint64_t number = blocks_.Add(block.begin, block.begin + block.size_bytes, 0);
-    sampled_.push_back({{number, block.begin, block.size_bytes}, block.entry});
-  });
+  explain::VisitSampledBlocks(
+      MemoryReader(), map_, sampled, [this](const explain::SampledBlock& block) {
+        const uint64_t number = blocks_.Add(block.begin, block.begin + block.size_bytes, 0);
+        sampled_.push_back({{number, block.begin, block.size_bytes}, block.entry});
+      });
 }
 
 void Search::AddArea(const Area& area) {
@@ -329,11 +328,9 @@ std::vector<LostBlock> Search::FindLost() {
 
 absl::StatusOr<heap::HeapProfile> Search::ProfileOf(const std::vector<size_t>& chosen,
                                                     const std::string& debug_dir) {
-  const auto read = [this](uint64_t address, void* to, size_t size_bytes) {
-    return snapshot_.ReadAt(address, to, size_bytes);
-  };
   explain::RecordedBlocks recorded;
-  for (const size_t place : chosen) recorded.Add(read, entries_, sampled_[place].entry, place);
+  for (const size_t place : chosen)
+    recorded.Add(MemoryReader(), entries_, sampled_[place].entry, place);
   place_of_.clear();
   recording::RecordingOptions options;
   options.debug_dir = debug_dir;
@@ -346,6 +343,40 @@ absl::StatusOr<heap::HeapProfile> Search::ProfileOf(const std::vector<size_t>& c
   auto profile = explain::ReadOwnRecording(process_, areas_, options);
   if (profile.ok()) profile->memory = {};  // it is of all blocks
   return profile;
+}
+
+absl::StatusOr<heap::HeapProfile> Search::ProfileOfAll(const std::vector<LostBlock>& lost,
+                                                       const std::string& debug_dir) const {
+  explain::RecordedBlocks recorded;
+  for (const LostBlock& block : lost) {
+    recorded.Add(MemoryReader(), entries_, sampled_[block.sampled].entry, block.sampled);
+  }
+  recording::RecordingOptions options;
+  options.debug_dir = debug_dir;
+  options.is_lost = [&](const recording::Process& process, uint32_t number) {
+    return recorded.Find(process, number) != explain::RecordedBlocks::kNone;
+  };
+  auto profile = explain::ReadOwnRecording(process_, areas_, options);
+  if (profile.ok()) {
+    profile->notes.push_back("nothing refers to " + std::to_string(lost.size()) + " of " +
+                             std::to_string(sampled_.size()) + " sampled blocks" + StoodText());
+  }
+  return profile;
+}
+
+// The time for which the process stood, and what that leaves unknown.
+std::string Search::StoodText() const {
+  std::string text = "; the process stood for " + report::SecondsText(stopped_seconds_);
+  if (!not_forked_.empty()) text += " and was copied meanwhile: " + not_forked_;
+  if (sleeping_threads_ == 0) return text;
+  return text + "; registers of " + std::to_string(sleeping_threads_) +
+         " threads are not known, since they sleep in the kernel";
+}
+
+explain::ReadMemory Search::MemoryReader() const {
+  return [this](uint64_t address, void* to, size_t size_bytes) {
+    return snapshot_.ReadAt(address, to, size_bytes);
+  };
 }
 
 std::optional<size_t> Search::SampledOf(uint32_t live_number) const {

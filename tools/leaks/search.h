@@ -63,6 +63,10 @@ class Search {
   // one line.  SampledOf() then tells the place in sampled() for a number of the profile's samples.
   absl::StatusOr<heap::HeapProfile> ProfileOf(const std::vector<size_t>& chosen,
                                               const std::string& debug_dir);
+  // Reads the recording: all of it, with Sample::unreachable of the lost blocks, and a note of
+  // their number.  Fails with one line.
+  absl::StatusOr<heap::HeapProfile> ProfileOfAll(const std::vector<LostBlock>& lost,
+                                                 const std::string& debug_dir) const;
   std::optional<size_t> SampledOf(uint32_t live_number) const;
   // The size that was asked for, of a block of that profile.
   uint64_t SizeOf(uint32_t live_number) const;
@@ -76,9 +80,8 @@ class Search {
   Blocks& blocks() { return blocks_; }
   const Roots& roots() const { return roots_; }
 
-  double stopped_seconds() const { return stopped_seconds_; }
-  // The reason why it was not forked; empty: it was, or was not to go on.
-  const std::string& not_forked() const { return not_forked_; }
+  // "; the process stood for 3 ms", and why it was not forked, if it was not.
+  std::string StoodText() const;
   // Threads that could not be stopped: their registers are not known.
   uint64_t sleeping_threads() const { return sleeping_threads_; }
 
@@ -88,6 +91,7 @@ class Search {
   absl::Status CopyWithoutFork(const FrozenFork& fork);
   absl::Status ReadHeap(const explain::Process& process);
   void KeepRegisters(const StoppedProcess& stopped);
+  explain::ReadMemory MemoryReader() const;
   void AddAreas();
   void AddArea(const explain::Area& area);
   void AddTable(const explain::InPlaceBlocks& in_place);

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "absl/status/statusor.h"
+#include "tools/leaks/unreachable.h"
 #include "tools/mlmon/debug_file_names.h"
 #include "tools/mlmon/inputs.h"
 #include "tools/options/documents.h"
@@ -237,15 +238,25 @@ class Run {
 
   // A process in the place of a file.
   static bool IsProcess(const Options& options) {
-    return (options.view == views::View::kPages || options.view == views::View::kUnused) &&
+    return (options.view == views::View::kPages || options.view == views::View::kUnused ||
+            options.view == views::View::kLeaks) &&
            options.files.size() == 1 &&
            options.files[0].find_first_not_of("0123456789") == std::string::npos;
   }
 
+  static absl::StatusOr<heap::HeapProfile> ReadProcess(const Options& options) {
+    const std::string& process = options.files[0];
+    if (options.view == views::View::kPages) {
+      return pages::ReadHeldPages(process, options.debug_dir);
+    }
+    if (options.view == views::View::kLeaks) {
+      return leaks::ReadUnreachable(process, options.debug_dir);
+    }
+    return pages::ReadUnusedBlocks(process, options.debug_dir);
+  }
+
   CommandResult ShowProcess(const Options& options) const {
-    const auto profile = options.view == views::View::kPages
-                             ? pages::ReadHeldPages(options.files[0], options.debug_dir)
-                             : pages::ReadUnusedBlocks(options.files[0], options.debug_dir);
+    const auto profile = ReadProcess(options);
     if (!profile.ok()) return Failed(profile.status());
     auto text = views::ShowProfile(*profile, options, terminal_);
     if (text.ok()) return {0, *std::move(text), ""};

@@ -64,16 +64,16 @@ double WordsUntilLastSample(const Process::Thread& thread) {
 
 }  // namespace
 
-void ProfileBuilder::Add(const Process& process, const FindHeld& find_held,
-                         const FindUnused& find_unused) {
+void ProfileBuilder::Add(const Process& process, const RecordingOptions& options) {
   AddHead(process);
   AddThreads(process);
   const std::vector<uint32_t> sample_of = AddRows(process, AddStacks(process));
   AddEvents(process, sample_of);
   AddAges(process, sample_of);
   AddOutlived(process, sample_of);
-  if (find_held != nullptr) AddHeld(process, find_held, sample_of);
-  if (find_unused != nullptr) AddUses(process, find_unused, sample_of);
+  if (options.find_held != nullptr) AddHeld(process, options.find_held, sample_of);
+  if (options.find_unused != nullptr) AddUses(process, options.find_unused, sample_of);
+  if (options.is_lost != nullptr) AddLost(process, options.is_lost, sample_of);
   for (const std::string& note : process.notes) profile_.notes.push_back(note);
 }
 
@@ -241,6 +241,17 @@ void ProfileBuilder::AddUses(const Process& process, const FindUnused& find_unus
     profile_.samples[sample_of[block.row]].uses.push_back({static_cast<double>(block.size_bytes),
                                                            unused->untouched_bytes,
                                                            unused->zero_bytes, stands_for.blocks});
+  }
+}
+
+void ProfileBuilder::AddLost(const Process& process, const IsLost& is_lost,
+                             const std::vector<uint32_t>& sample_of) {
+  profile_.knows_unreachable = true;
+  for (uint32_t i = 0; i < process.live.size(); ++i) {
+    const LiveBlock& block = process.live[i];
+    if (block.row == 0 || !is_lost(process, i + 1)) continue;
+    profile_.samples[sample_of[block.row]].unreachable.Add(
+        WeightOf(block.size_bytes, process.rows[block.row - 1], process.record.rate));
   }
 }
 

@@ -25,9 +25,8 @@ class ProfileBuilder {
       : locations_(names, reads_perf_maps), keeps_numbers_(keeps_numbers) {}
 
   // Callers add the process that allocated most first: the profile takes its pid, command and
-  // timeline.  The functions may be null.
-  void Add(const Process& process, const FindHeld& find_held = nullptr,
-           const FindUnused& find_unused = nullptr);
+  // timeline.
+  void Add(const Process& process, const RecordingOptions& options = {});
 
   // Callers call it once, after the names were looked up.
   heap::HeapProfile Finish();
@@ -65,6 +64,8 @@ class ProfileBuilder {
   void AddHeld(const Process& process, const FindHeld& find_held,
                const std::vector<uint32_t>& sample_of);
   void AddUses(const Process& process, const FindUnused& find_unused,
+               const std::vector<uint32_t>& sample_of);
+  void AddLost(const Process& process, const IsLost& is_lost,
                const std::vector<uint32_t>& sample_of);
   uint64_t MostFrames();
 

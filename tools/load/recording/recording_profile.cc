@@ -91,7 +91,7 @@ class Programs {
       bytes_.push_back(0);
     }
     ALLOMON_DCHECK_EQ("inv.load.rows", builders_.size(), bytes_.size());
-    builders_[place->second].Add(process, options.find_held, options.find_unused);
+    builders_[place->second].Add(process, options);
     bytes_[place->second] += process.record.allocated.bytes;
   }
 

@@ -34,6 +34,9 @@ struct Unused {
 // Returns nothing for a block that cannot be seen.  `number` counts from 1.
 using FindUnused = std::function<std::optional<Unused>(const Process& process, uint32_t number)>;
 
+// Whether nothing refers to a live block.  `number` counts from 1.
+using IsLost = std::function<bool(const Process& process, uint32_t number)>;
+
 struct RecordingOptions {
   std::string debug_dir;  // searched for debug files, besides the usual places; may be empty
   bool names = true;      // false: no file of code and no perf map is opened, and frames have
@@ -52,6 +55,8 @@ struct RecordingOptions {
   // Tells of a live block of malloc, by its number, how much of it was never used.  nullptr: not
   // known.
   FindUnused find_unused = nullptr;
+  // Tells of a live block, by its number, whether nothing refers to it.  nullptr: not known.
+  IsLost is_lost = nullptr;
   // Called now and then while names are looked up, with the numbers of addresses done and of all.
   std::function<void(uint64_t done, uint64_t all)> progress = nullptr;
 };

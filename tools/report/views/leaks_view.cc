@@ -29,6 +29,8 @@ constexpr size_t kGrowthColumns = 4;
 
 const char* VerdictText(Verdict verdict) {
   switch (verdict) {
+    case Verdict::kUnreachable:
+      return "unreachable";
     case Verdict::kOutlived:
       return "outlived its scope";
     case Verdict::kGrows:
@@ -84,6 +86,7 @@ Survivors SurvivorsOf(const heap::Sample& sample, const heap::Sampling& sampling
   survivors.growth.Add(sample, sampling, generations);
   survivors.live = heap::EstimateOf(sample[Metric::kLive], sample, sampling);
   survivors.allocated_bytes = sample[Metric::kAllocated].bytes;
+  survivors.unreachable = heap::EstimateOf(sample.unreachable, sample, sampling);
   for (const heap::AgeCell& cell : sample.ages) {
     const Estimate estimate = heap::EstimateOf(cell.amount, sample, sampling);
     ALLOMON_DCHECK("inv.heap.probability", 0 <= YoungerShare(cell.log2_nanos, run_nanos / 8) &&
@@ -216,13 +219,18 @@ class LeaksView {
     return has_ages_ ? row.self.old.amount.bytes : row.self.live.amount.bytes;
   }
 
-  static double Outlived(const Row& row) { return row.self.outlived.amount.bytes; }
+  // The bytes by which a verdict that is a fact, and no estimate of growth, ranks its rows.
+  static double FactBytes(const Row& row, Verdict verdict) {
+    return verdict == Verdict::kUnreachable ? row.self.unreachable.amount.bytes
+                                            : row.self.outlived.amount.bytes;
+  }
 
   static int Rank(Verdict verdict) {
-    if (verdict == Verdict::kOutlived) return 0;
-    if (verdict == Verdict::kGrows) return 1;
-    if (verdict == Verdict::kMayGrow) return 2;
-    return verdict == Verdict::kNoise ? 4 : 3;
+    if (verdict == Verdict::kUnreachable) return 0;
+    if (verdict == Verdict::kOutlived) return 1;
+    if (verdict == Verdict::kGrows) return 2;
+    if (verdict == Verdict::kMayGrow) return 3;
+    return verdict == Verdict::kNoise ? 5 : 4;
   }
 
   Verdict VerdictOf(const Survivors& survivors) const {
@@ -231,10 +239,11 @@ class LeaksView {
   double GrowthOf(const Row& row) const { return RateOf(row.self.growth, generations_).bytes; }
 
   bool Comes(const Row& a, const Row& b) const {
-    const int rank_a = Rank(VerdictOf(a.self)), rank_b = Rank(VerdictOf(b.self));
+    const Verdict verdict = VerdictOf(a.self);
+    const int rank_a = Rank(verdict), rank_b = Rank(VerdictOf(b.self));
     if (rank_a != rank_b) return rank_a < rank_b;
-    if (rank_a == Rank(Verdict::kOutlived) && Outlived(a) != Outlived(b)) {
-      return Outlived(a) > Outlived(b);
+    if (rank_a <= Rank(Verdict::kOutlived) && FactBytes(a, verdict) != FactBytes(b, verdict)) {
+      return FactBytes(a, verdict) > FactBytes(b, verdict);
     }
     if (rank_a <= Rank(Verdict::kMayGrow) && GrowthOf(a) != GrowthOf(b)) {
       return GrowthOf(a) > GrowthOf(b);
@@ -252,6 +261,10 @@ class LeaksView {
 
   AmountStyle OutlivedStyle() const {
     return {"outlived", "outlived", "", scene_.measure.blocks, scene_.HasIntervals(), kStays};
+  }
+
+  AmountStyle UnreachableStyle() const {
+    return {"unreachable", "unreachable", "", scene_.measure.blocks, scene_.HasIntervals(), kStays};
   }
 
   // Columns with a key are for programs, and have bytes per second.
@@ -279,6 +292,7 @@ class LeaksView {
       AddNameColumns(table);
     }
     AddAmountColumns(LiveStyle(), table);
+    if (scene_.profile->knows_unreachable) AddAmountColumns(UnreachableStyle(), table);
     if (scene_.profile->has_ends) AddAmountColumns(OutlivedStyle(), table);
     AddAmountColumns(OldStyle(), table);
     AddGrowthColumns(table);
@@ -296,6 +310,9 @@ class LeaksView {
     AddRowName(row, verdict != Verdict::kNoise, &cells);
     AddAmountCells(LiveStyle(), self.live, ValueOf(scene_.whole.amount, scene_.measure.blocks),
                    &cells);
+    if (scene_.profile->knows_unreachable) {
+      AddAmountCells(UnreachableStyle(), self.unreachable, scene_.whole.amount.bytes, &cells);
+    }
     if (scene_.profile->has_ends) {
       AddAmountCells(OutlivedStyle(), self.outlived, scene_.whole.amount.bytes, &cells);
     }
@@ -344,6 +361,7 @@ void Survivors::Add(const Survivors& other) {
   live.Add(other.live);
   old.Add(other.old);
   outlived.Add(other.outlived);
+  unreachable.Add(other.unreachable);
   young_bytes += other.young_bytes;
   aged_bytes += other.aged_bytes;
   died_old_bytes += other.died_old_bytes;
@@ -353,6 +371,8 @@ void Survivors::Add(const Survivors& other) {
 
 Verdict VerdictOf(const Survivors& survivors, const Generations& generations) {
   if (!heap::IsSure(survivors.live)) return Verdict::kNoise;
+  const bool has_unreachable = survivors.unreachable.amount.bytes > 0;
+  if (has_unreachable && heap::IsSure(survivors.unreachable)) return Verdict::kUnreachable;
   const bool has_outlived = survivors.outlived.amount.bytes > 0;
   if (has_outlived && heap::IsSure(survivors.outlived)) return Verdict::kOutlived;
   if (!(survivors.aged_bytes > 0)) return Verdict::kUnknown;
