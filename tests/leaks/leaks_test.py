@@ -272,12 +272,14 @@ print("done", flush=True)
 
     def test_what_cannot_be_asked_is_one_line(self):
         plain = self.start("/bin/cat")
+        ended = self.start("/bin/true")
         idle = self.start("/bin/cat", LD_PRELOAD=LIBRARY, ALLOMON_PROFILE="idle")
         time.sleep(0.3)
         for word, line in (
             ("", "is not the id of a process"),
             ("x.rec", "is not the id of a process"),
             ("4000000", "there is no process 4000000"),
+            (str(ended.pid), "it has ended, or has no memory"),
             (str(plain.pid), "Allomon is not in this process"),
             (str(idle.pid), "it records nothing"),
         ):

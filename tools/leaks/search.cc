@@ -55,6 +55,9 @@ absl::Status Search::Take(After after) {
   const HeldSignals held;
   const std::string number = std::to_string(process_.pid());
   if (process_.name().empty()) return absl::NotFoundError("there is no process " + number);
+  // A zombie, or a thread of the kernel.
+  const auto maps = process_.Maps();
+  if (maps.ok() && maps->empty()) return absl::NotFoundError("it has ended, or has no memory");
   const auto begin = Clock::now();
   auto stopped = StoppedProcess::Stop(process_.pid());
   if (!stopped.ok()) return stopped.status();
