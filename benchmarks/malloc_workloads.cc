@@ -1,6 +1,7 @@
 // Work for malloc and free alone.  The program knows no allocator; compare.py preloads one.
 //
 //   malloc_workloads pair|batch|random SIZE PAIRS
+//   malloc_workloads seconds SIZE SECONDS          a line each second: nanoseconds per pair
 //   malloc_workloads larson|xmalloc PAIRS          two threads
 //   malloc_workloads start TIMES [NAME=VALUE...]   runs /bin/true in this environment
 //
@@ -10,6 +11,7 @@
 
 #include <algorithm>
 #include <array>
+#include <chrono>
 #include <condition_variable>
 #include <cstdint>
 #include <cstdio>
@@ -37,6 +39,22 @@ char* NewBlock(size_t size_bytes) {
 // A program that frees each block at once, repeatedly.
 void Pairs(size_t size_bytes, long pairs) {
   for (long i = 0; i < pairs; ++i) free(NewBlock(size_bytes));
+}
+
+// Somebody may attach to the process, or ask it something, between two seconds.
+void PairsBySeconds(size_t size_bytes, long seconds) {
+  using Clock = std::chrono::steady_clock;
+  for (long i = 0; i < seconds; ++i) {
+    const Clock::time_point begin = Clock::now();
+    std::chrono::duration<double, std::nano> time(0);
+    double pairs = 0;
+    for (; time < std::chrono::seconds(1); time = Clock::now() - begin) {
+      Pairs(size_bytes, kBatch);
+      pairs += kBatch;
+    }
+    printf("%.3f\n", time.count() / pairs);
+    fflush(stdout);
+  }
 }
 
 // Allocates whole batches, and frees each in the given order.
@@ -144,6 +162,7 @@ int Start(long times, char** environment) {
 
 bool OneThread(const std::string& work, size_t size_bytes, long pairs) {
   if (work == "pair") return Pairs(size_bytes, pairs), true;
+  if (work == "seconds") return PairsBySeconds(size_bytes, pairs), true;
   if (work == "batch") return Batches(size_bytes, pairs, InOrder()), true;
   if (work == "random") return Batches(size_bytes, pairs, InRandomOrder()), true;
   return false;
@@ -161,6 +180,7 @@ int main(int argc, char** argv) {
   if (argc >= 3 && strcmp(argv[1], "start") == 0) return Start(atol(argv[2]), argv + 3);
   if (argc == 4 && OneThread(argv[1], strtoul(argv[2], nullptr, 10), atol(argv[3]))) return 0;
   if (argc == 3 && TwoThreads(argv[1], atol(argv[2]))) return 0;
-  fputs("usage: malloc_workloads pair|batch|random SIZE PAIRS, or larson|xmalloc PAIRS\n", stderr);
+  fputs("usage: malloc_workloads pair|batch|random|seconds SIZE COUNT, or larson|xmalloc PAIRS\n",
+        stderr);
   return 1;
 }

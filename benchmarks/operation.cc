@@ -19,7 +19,9 @@
 #include "benchmarks/built_with.h"
 #include "runtime/heap.h"
 #include "tracker/base/own_memory.h"
+#include "tracker/control/probe_sampler.h"
 #include "tracker/formats/recording_layout.h"
+#include "tracker/probes/probes.h"
 #include "tracker/profile/profile.h"
 #include "tracker/profile/sources/alloc_session.h"
 #include "tracker/recording.h"
@@ -98,6 +100,25 @@ void RecordedPairs(long count) {
   options.seed = 1;
   options.callstack_size = 8;
   if (!Recording::Start(options).ok()) abort();
+  for (long i = 0; i < count; ++i) PairUnder(8);
+}
+
+// As if a tracer were attached to the probes; but its breakpoints are not there, and so the nops
+// are.
+void ToldPairsAt(uint64_t gap_bytes, long count) {
+  control::ProbeOptions options;
+  options.gap_bytes = gap_bytes;
+  options.seed = 1;
+  control::SetProbes(options);
+  probes::otel_memory_alloc_semaphore = 1;
+  probes::otel_memory_free_semaphore = 1;
+  control::LookAtProbes();
+  for (long i = 0; i < count; ++i) PairUnder(8);
+}
+void ToldPairs(long count) { ToldPairsAt(sizeof(uint64_t), count); }
+// No sample of its kind is expected in 10^9 pairs.
+void UnsampledToldPairs(long count) { ToldPairsAt(uint64_t{1} << 50, count); }
+void UnsampledPairs(long count) {
   for (long i = 0; i < count; ++i) PairUnder(8);
 }
 
@@ -264,6 +285,9 @@ constexpr Operation kOperations[] = {
     {"counted_pair", CountedPairs},
     {"profiled_pair", ProfiledPairs},
     {"recorded_pair", RecordedPairs},
+    {"told_pair", ToldPairs},
+    {"unsampled_told_pair", UnsampledToldPairs},
+    {"unsampled_pair", UnsampledPairs},
     {"sampled_free", SampledFrees},
     {"plain_free", PlainFrees},
     {"flagged_free", FlaggedFrees},
