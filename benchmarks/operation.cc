@@ -103,8 +103,7 @@ void RecordedPairs(long count) {
   for (long i = 0; i < count; ++i) PairUnder(8);
 }
 
-// As if a tracer were attached to the probes; but its breakpoints are not there, and so the nops
-// are.
+// The probes are told that a tracer is attached.  Its breakpoints are missing: the nops run.
 void ToldPairsAt(uint64_t gap_bytes, long count) {
   control::ProbeOptions options;
   options.gap_bytes = gap_bytes;

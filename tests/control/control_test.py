@@ -2,8 +2,11 @@
 """A host that idles is asked to record, by `allomon ctl` and its kin, while it runs."""
 
 import fcntl
+import json
 import os
 import re
+import shlex
+import shutil
 import signal
 import struct
 import subprocess
@@ -75,6 +78,34 @@ class Server:
         """What it said on standard error."""
         _, error = self.process.communicate(timeout=60)
         return error
+
+
+class Terminal:
+    """tmux, with one program in it."""
+
+    def __init__(self, folder, command, columns=100, rows=24):
+        self.tmux = ["tmux", "-f", "/dev/null", "-S", os.path.join(folder, "tmux")]
+        self.run("new-session", "-d", "-x", str(columns), "-y", str(rows), command)
+
+    def run(self, *arguments):
+        return subprocess.run([*self.tmux, *arguments], check=True, capture_output=True,
+                              encoding="utf-8", timeout=60).stdout
+
+    def press(self, *keys):
+        self.run("send-keys", *keys)
+
+    def screen(self):
+        return self.run("capture-pane", "-p")
+
+    def wait_for(self, pattern):
+        """The screen, once it has that."""
+        deadline = time.monotonic() + 60
+        while time.monotonic() < deadline:
+            screen = self.screen()
+            if re.search(pattern, screen):
+                return screen
+            time.sleep(0.05)
+        raise AssertionError(f"no {pattern} on the screen:\n{self.screen()}")
 
 
 class ControlTest(unittest.TestCase):
@@ -518,6 +549,91 @@ class ControlTest(unittest.TestCase):
         server.send("q")
         self.assertEqual(server.end(), "")
         self.assertEqual(server.process.returncode, 0)
+
+    # ---- allomon top on a terminal
+
+    def open(self, pid, *options, columns=100, rows=24):
+        if shutil.which("tmux") is None:
+            self.skipTest("no tmux")
+        command = shlex.join(["env", "LC_ALL=C.UTF-8", ALLOMON, "top", str(pid), "--every=0.2",
+                              *options])
+        terminal = Terminal(self.folder, f"cd {self.folder}; {command}; echo status $?; sleep 1000",
+                            columns, rows)
+        self.addCleanup(terminal.run, "kill-server")
+        return terminal
+
+    def leaking(self):
+        """A server that records already, and has something live."""
+        server = self.start()
+        self.ask(server, "start")
+        server.do("l 20")
+        return server
+
+    def test_keys_are_pressed_and_the_screen_is_read(self):
+        server = self.leaking()
+        terminal = self.open(server.pid)
+        terminal.wait_for(rf"server {server.pid}: functions, live\n(.*\n)+.*Leak +.*MiB")
+        terminal.press("Enter")
+        terminal.wait_for(r"callers of Leak, live\n(.*\n)+.*MiB .* main")
+        terminal.press("Escape", "m")
+        self.assertNotIn("main", terminal.wait_for(r"functions, (?!live)\w+\n(.*\n)+.*Leak"))
+        terminal.press("s")
+        terminal.wait_for(r", by stack\n(.*\n)+main ")
+        terminal.press("/", "L", "e", "a", "Enter")
+        self.assertNotIn("Churn", terminal.wait_for(r", /Lea/\n"))
+        terminal.press("?")
+        terminal.wait_for("Space +freeze, or go on")
+        terminal.press("x", "h")
+        terminal.wait_for("threads, ")
+        terminal.press("w", "Enter")
+        terminal.wait_for(f"next: allomon report allomon.{server.pid}.pb.gz")
+        self.assertIn("Leak", self.allomon("report", f"allomon.{server.pid}.pb.gz").stdout)
+        terminal.press("q")
+        terminal.wait_for("status 0")
+
+    def test_what_is_frozen_stays(self):
+        server = self.leaking()
+        terminal = self.open(server.pid)
+        terminal.wait_for("Leak +.*MiB")
+        terminal.press("Space")
+        before = terminal.wait_for(", frozen")
+        server.do("l 100")
+        time.sleep(1)
+        self.assertEqual(terminal.screen(), before)
+        terminal.press("Space")
+        terminal.wait_for(r"Leak +.* 1[0-9][0-9]\.[0-9] MiB")
+
+    def test_a_terminal_of_20_columns_and_one_that_changes(self):
+        server = self.leaking()
+        terminal = self.open(server.pid, columns=20, rows=4)
+        terminal.wait_for("Leak +.*MiB")
+        terminal.run("resize-window", "-x", "90", "-y", "20")
+        terminal.wait_for(r"allocated, .*\n(.*\n)+.*? keys  q quit  Enter callers")
+        terminal.run("resize-window", "-x", "20", "-y", "1")
+        terminal.wait_for(f"^server {server.pid}: ?func")
+        terminal.run("resize-window", "-x", "40", "-y", "5")
+        terminal.press("C-c")
+        terminal.wait_for("status 0")
+
+    def test_the_recording_ends_with_the_interface(self):
+        server = self.start()
+        terminal = self.open(server.pid)
+        end = self.busy(server)
+        terminal.wait_for("functions")
+        end()
+        self.assertIn("records", self.allomon("ctl", server.pid, "status").stdout)
+        end = self.busy(server)
+        terminal.press("q")
+        terminal.wait_for("status 0")
+        end()
+        self.assertIn("idle", self.allomon("ctl", server.pid, "status").stdout)
+
+    def test_once_and_json_need_no_keys(self):
+        server = self.leaking()
+        terminal = self.open(server.pid, "--once")
+        terminal.wait_for(r"sampled about every(.*\n)+.*status 0")
+        top = self.allomon("top", server.pid, "--json")
+        self.assertEqual(json.loads(top.stdout)["metric"], "live", top.stderr)
 
 
 if __name__ == "__main__":

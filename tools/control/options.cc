@@ -140,6 +140,15 @@ absl::Status SetTopTimes(const std::string& value, TopOptions* options) {
   if (ParseNumber(value, &options->times)) return absl::OkStatus();
   return BadValue("-n", value, "a number of times");
 }
+absl::Status SetTopOnce(TopOptions* options) {
+  options->times = 1;
+  return absl::OkStatus();
+}
+absl::Status SetTopJson(TopOptions* options) {
+  if (options->times == 0) options->times = 1;
+  options->report.emplace_back("--json");
+  return absl::OkStatus();
+}
 absl::Status AddTopWord(const std::string& word, TopOptions* options) {
   return AddProcess(word, &options->pid);
 }
@@ -168,7 +177,7 @@ options::CommandText DescribeTop() {
   text.usages = {"PID [options]"};
   text.description = {
       "Shows what a process has live, again and again.  If it does not record, it is asked to, "
-      "and to stop at the end."};
+      "and to stop at the end.  On a terminal, keys choose what is shown: ? lists them."};
   text.words = options::Words::kProcess;
   text.statuses = {{"0", "shown"}, {"2", "bad input, or the process does not answer"}};
   text.manual = "tools/control/README.md";
@@ -223,6 +232,8 @@ const options::Command<TopOptions>& TopCommand() {
         {{"--every", "SECONDS", "2", "between two pictures.", SetTopEvery},
          {"-n", "TIMES", "until interrupted; once where standard output is no terminal",
           "how often.", SetTopTimes},
+         {"--once", "short for -n 1", SetTopOnce},
+         {"--json", "exact numbers for programs; once, if -n says nothing else", SetTopJson},
          {"--all-children", kAllChildren, &TopOptions::all_children}}},
        {"As of allomon report",
         {OfReport("--metric"), OfReport("--view"),
