@@ -1,9 +1,11 @@
-# Manual pages, and completions of bash, zsh and fish: `allomon help` writes them.
+# Manual pages, and completions of bash, zsh and fish: the commands write them.
 set(texts "${CMAKE_CURRENT_BINARY_DIR}/texts")
 set(writer "${PROJECT_SOURCE_DIR}/cmake/write_command_texts.cmake")
-add_custom_command(OUTPUT "${texts}/written" DEPENDS command_allomon "${writer}"
-  COMMAND "${CMAKE_COMMAND}" "-DALLOMON=$<TARGET_FILE:command_allomon>" "-DGZIP=${ALLOMON_GZIP}"
-    "-DFOLDER=${texts}" -P "${writer}" VERBATIM)
+add_custom_command(OUTPUT "${texts}/written"
+  DEPENDS command_allomon command_mlprof command_prof "${writer}"
+  COMMAND "${CMAKE_COMMAND}" "-DALLOMON=$<TARGET_FILE:command_allomon>"
+    "-DMLPROF=$<TARGET_FILE:command_mlprof>" "-DPROF=$<TARGET_FILE:command_prof>"
+    "-DGZIP=${ALLOMON_GZIP}" "-DFOLDER=${texts}" -P "${writer}" VERBATIM)
 add_custom_target(allomon_texts ALL DEPENDS "${texts}/written")
 
 install(DIRECTORY "${texts}/man1" DESTINATION "${CMAKE_INSTALL_MANDIR}")

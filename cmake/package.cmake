@@ -21,19 +21,13 @@ foreach(folder IN ITEMS allocator benchmarks cmake docs examples packaging runti
 endforeach()
 file(GLOB_RECURSE documents RELATIVE "${PROJECT_SOURCE_DIR}" CONFIGURE_DEPENDS
   ${document_patterns})
-list(APPEND documents README.md SECURITY.md ARCHITECTURE.md CONTRIBUTING.md)
+list(APPEND documents README.md SECURITY.md ARCHITECTURE.md CHANGELOG.md CONTRIBUTING.md)
 foreach(document IN LISTS documents)
   cmake_path(GET document PARENT_PATH folder)
   install(FILES "${document}" DESTINATION "share/doc/allomon/${folder}" ${for_packages})
 endforeach()
-if(ALLOMON_GZIP)
-  add_custom_command(OUTPUT "${portable}/changelog.gz" DEPENDS CHANGELOG.md
-    COMMAND "${CMAKE_COMMAND}" -E copy "${PROJECT_SOURCE_DIR}/CHANGELOG.md" "${portable}/changelog"
-    COMMAND "${ALLOMON_GZIP}" -9nf "${portable}/changelog" VERBATIM)
-  add_custom_target(allomon_changelog DEPENDS "${portable}/changelog.gz")
-  add_dependencies(allomon_portable allomon_changelog)
-  install(FILES "${portable}/changelog.gz" DESTINATION share/doc/allomon ${for_packages})
-endif()
+install(FILES cmake/package/lintian_overrides DESTINATION share/lintian/overrides
+  RENAME allomon ${for_packages})
 
 # What the commands and the library contain of other works.
 find_package(Python3 QUIET COMPONENTS Interpreter)
@@ -63,6 +57,23 @@ set(CPACK_PACKAGE_VENDOR Allomon)
 set(ALLOMON_PACKAGE_CONTACT "Allomon <allomon@localhost>" CACHE STRING
   "who answers for packages that are made here: a name and an address")
 set(CPACK_PACKAGE_CONTACT "${ALLOMON_PACKAGE_CONTACT}")
+# Debian's policy: in its own form, with who answers for the package.  The day is that of
+# same_bytes.py.
+if(ALLOMON_GZIP)
+  set(changelog "${CMAKE_CURRENT_BINARY_DIR}/package/changelog")
+  file(CONFIGURE OUTPUT "${changelog}" CONTENT "\
+allomon (${PROJECT_VERSION}) unstable; urgency=medium
+
+  * What changed is in /usr/share/doc/allomon/CHANGELOG.md.
+
+ -- ${ALLOMON_PACKAGE_CONTACT}  Thu, 01 Jan 2026 00:00:00 +0000
+")
+  add_custom_command(OUTPUT "${changelog}.gz" DEPENDS "${changelog}"
+    COMMAND "${ALLOMON_GZIP}" -9nkf "${changelog}" VERBATIM)
+  add_custom_target(allomon_changelog DEPENDS "${changelog}.gz")
+  add_dependencies(allomon_portable allomon_changelog)
+  install(FILES "${changelog}.gz" DESTINATION share/doc/allomon ${for_packages})
+endif()
 set(CPACK_PACKAGE_DESCRIPTION_SUMMARY "heap profiler for C++ programs, preloaded or linked")
 set(CPACK_PACKAGE_FILE_NAME "allomon-${PROJECT_VERSION}-linux-x86_64")
 set(CPACK_ARCHIVE_FILE_EXTENSION .tar.gz)

@@ -1,6 +1,7 @@
-# cmake -DALLOMON=command -DGZIP=gzip -DFOLDER=folder -P write_command_texts.cmake
+# cmake -DALLOMON=command -DMLPROF=command -DPROF=command -DGZIP=gzip -DFOLDER=folder
+#   -P write_command_texts.cmake
 #
-# Writes man1/ and completions/, by asking the command, and `written` at the end.
+# Writes man1/ and completions/, by asking the commands, and `written` at the end.
 file(REMOVE_RECURSE "${FOLDER}")
 file(MAKE_DIRECTORY "${FOLDER}/man1" "${FOLDER}/completions")
 
@@ -19,6 +20,21 @@ endforeach()
 foreach(shell IN ITEMS bash zsh fish)
   write_text(completions/${shell} --completion=${shell})
 endforeach()
+
+# MLton's command and System V's have no pages of their own: what --help says is one.
+function(write_help_page command name summary)
+  execute_process(COMMAND "${command}" --help OUTPUT_VARIABLE text COMMAND_ERROR_IS_FATAL ANY)
+  string(REPLACE "\\" "\\e" text "${text}")
+  string(REPLACE "-" "\\-" text "${text}")
+  # A line that begins with a dot or a quote would be a request of roff's.
+  string(REPLACE "\n." "\n\\&." text "${text}")
+  string(REPLACE "\n'" "\n\\&'" text "${text}")
+  string(TOUPPER "${name}" title)
+  file(WRITE "${FOLDER}/man1/${name}.1" ".TH ${title} 1\n.SH NAME\n${name} \\- ${summary}\n"
+    ".SH SYNOPSIS\n.nf\n${text}.fi\n.SH SEE ALSO\n.BR allomon (1)\n")
+endfunction()
+write_help_page("${MLPROF}" mlprof "show what mlmon.out says, as MLton's command does")
+write_help_page("${PROF}" prof "show what mon.out says, as System V's command does")
 
 # Debian wants pages compressed, without a name or a time in the file.
 if(GZIP)

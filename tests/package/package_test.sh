@@ -50,6 +50,12 @@ if type dpkg-deb >/dev/null 2>&1; then
     diff "$scratch/files" -
   dpkg-deb --field "$deb" Package Version Architecture Depends
   if dpkg-deb --ctrl-tarfile "$deb" | tar -t | grep conffiles; then exit 1; fi
+  if type lintian >/dev/null 2>&1; then
+    echo "== lintian"
+    lintian --allow-root --fail-on error,warning "$deb"
+  else
+    echo "no lintian, which is not asked"
+  fi
 fi
 for file in bin/allomon bin/mlprof bin/prof lib/liballomon.so lib/allomon/run_gate.sh \
   lib/cmake/Allomon/AllomonConfig.cmake lib/pkgconfig/allomon.pc share/doc/allomon/copyright \
@@ -59,6 +65,7 @@ for file in bin/allomon bin/mlprof bin/prof lib/liballomon.so lib/allomon/run_ga
   share/doc/allomon/tools/run/README.md \
   share/doc/allomon/allomon.spdx.json share/doc/allomon/third_party_licences \
   share/man/man1/allomon.1.gz share/man/man1/allomon-report.1.gz \
+  share/man/man1/mlprof.1.gz share/man/man1/prof.1.gz share/lintian/overrides/allomon \
   share/bash-completion/completions/allomon share/zsh/vendor-completions/_allomon \
   share/fish/vendor_completions.d/allomon.fish; do
   grep -qxF "./$file" "$scratch/files" || { echo "there is no $file"; exit 1; }
