@@ -7,6 +7,7 @@
 #include "allocator/host/next_function.h"
 #include "allocator/host/throw_bad_alloc.h"
 #include "allocator/host/writing_reserve.h"
+#include "allocator/overrides/hot_cold.h"
 #include "allocator/overrides/nothrow_retry.h"
 
 #define ALLOMON_EXPORT ALLOMON_MALLOC_SECTION __attribute__((visibility("default"), used))
@@ -90,6 +91,20 @@ ALLOMON_EXPORT void* operator new(size_t n, std::align_val_t a) {
 ALLOMON_EXPORT void* operator new[](size_t n, std::align_val_t a) {
   if (IsSlowForOperators(n)) return NewAlignedSlow(n, a, Function::kNewArrayAligned);
   return NewOrThrow(Aligned<EntryPoint::kNewArray>(n, a), n, static_cast<size_t>(a));
+}
+
+// Blocks of all hints are equal (README.md, "Hints").  The plain form alone has no slow path that
+// looks whose operators these are.
+ALLOMON_EXPORT void* operator new(size_t n, __hot_cold_t) {
+  if (IsSlowForOperators(n) && !OperatorsAreOurs()) return PassOn(Function::kNew, n);
+  return operator new(n);
+}
+ALLOMON_EXPORT void* operator new[](size_t n, __hot_cold_t) { return operator new[](n); }
+ALLOMON_EXPORT void* operator new(size_t n, std::align_val_t a, __hot_cold_t) {
+  return operator new(n, a);
+}
+ALLOMON_EXPORT void* operator new[](size_t n, std::align_val_t a, __hot_cold_t) {
+  return operator new[](n, a);
 }
 
 namespace allomon::internal {

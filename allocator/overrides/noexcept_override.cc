@@ -10,6 +10,7 @@
 #include "allocator/alloc_path.h"
 #include "allocator/host/malloc_owner.h"
 #include "allocator/host/next_function.h"
+#include "allocator/overrides/hot_cold.h"
 #include "allocator/overrides/nothrow_retry.h"
 
 #define ALLOMON_EXPORT ALLOMON_MALLOC_SECTION __attribute__((visibility("default"), used))
@@ -125,6 +126,22 @@ ALLOMON_EXPORT void* operator new[](size_t n, const std::nothrow_t&) noexcept {
 }
 ALLOMON_EXPORT void* operator new[](size_t n, std::align_val_t a, const std::nothrow_t&) noexcept {
   return Nothrow<kArray, Function::kNewArrayAlignedNothrow>(n, a);
+}
+
+// Blocks of all hints are equal (README.md, "Hints").
+ALLOMON_EXPORT void* operator new(size_t n, const std::nothrow_t& t, __hot_cold_t) noexcept {
+  return operator new(n, t);
+}
+ALLOMON_EXPORT void* operator new(size_t n, std::align_val_t a, const std::nothrow_t& t,
+                                  __hot_cold_t) noexcept {
+  return operator new(n, a, t);
+}
+ALLOMON_EXPORT void* operator new[](size_t n, const std::nothrow_t& t, __hot_cold_t) noexcept {
+  return operator new[](n, t);
+}
+ALLOMON_EXPORT void* operator new[](size_t n, std::align_val_t a, const std::nothrow_t& t,
+                                    __hot_cold_t) noexcept {
+  return operator new[](n, a, t);
 }
 
 ALLOMON_EXPORT void operator delete(void* p) noexcept { Delete<kOne, Function::kDelete>(p); }

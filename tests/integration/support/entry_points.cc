@@ -6,6 +6,17 @@
 #include <cstdlib>
 #include <new>
 
+// As clang calls them where LLVM's -optimize-hot-cold-new has marked a call.
+enum class __hot_cold_t : uint8_t {};
+void* operator new(size_t, __hot_cold_t);
+void* operator new[](size_t, __hot_cold_t);
+void* operator new(size_t, std::align_val_t, __hot_cold_t);
+void* operator new[](size_t, std::align_val_t, __hot_cold_t);
+void* operator new(size_t, const std::nothrow_t&, __hot_cold_t) noexcept;
+void* operator new[](size_t, const std::nothrow_t&, __hot_cold_t) noexcept;
+void* operator new(size_t, std::align_val_t, const std::nothrow_t&, __hot_cold_t) noexcept;
+void* operator new[](size_t, std::align_val_t, const std::nothrow_t&, __hot_cold_t) noexcept;
+
 // The linker's names for the start and the end of the section that holds the functions below.
 extern "C" {
 extern const char __start_entry_points[];
@@ -42,6 +53,7 @@ ENTRY_POINT void* Pvalloc(size_t n) { return NoTailCall(pvalloc(n)); }
 void Free(void* p, size_t) { free(p); }
 
 constexpr std::align_val_t kAligned{128};
+constexpr __hot_cold_t kCold{1};
 
 ENTRY_POINT void* New(size_t n) { return NoTailCall(operator new(n)); }
 ENTRY_POINT void* NewArray(size_t n) { return NoTailCall(operator new[](n)); }
@@ -54,6 +66,25 @@ ENTRY_POINT void* NewAlignedNothrow(size_t n) {
 }
 ENTRY_POINT void* NewArrayAlignedNothrow(size_t n) {
   return NoTailCall(operator new[](n, kAligned, std::nothrow));
+}
+
+ENTRY_POINT void* NewCold(size_t n) { return NoTailCall(operator new(n, kCold)); }
+ENTRY_POINT void* NewArrayCold(size_t n) { return NoTailCall(operator new[](n, kCold)); }
+ENTRY_POINT void* NewNothrowCold(size_t n) {
+  return NoTailCall(operator new(n, std::nothrow, kCold));
+}
+ENTRY_POINT void* NewArrayNothrowCold(size_t n) {
+  return NoTailCall(operator new[](n, std::nothrow, kCold));
+}
+ENTRY_POINT void* NewAlignedCold(size_t n) { return NoTailCall(operator new(n, kAligned, kCold)); }
+ENTRY_POINT void* NewArrayAlignedCold(size_t n) {
+  return NoTailCall(operator new[](n, kAligned, kCold));
+}
+ENTRY_POINT void* NewAlignedNothrowCold(size_t n) {
+  return NoTailCall(operator new(n, kAligned, std::nothrow, kCold));
+}
+ENTRY_POINT void* NewArrayAlignedNothrowCold(size_t n) {
+  return NoTailCall(operator new[](n, kAligned, std::nothrow, kCold));
 }
 
 void Delete(void* p, size_t) { operator delete(p); }
@@ -120,6 +151,14 @@ const std::vector<EntryPoint>& EntryPoints() {
       {"NewArrayAligned", NewArrayAligned, DeleteArrayAligned, 128},
       {"NewArrayAlignedDeletedSized", NewArrayAligned, DeleteArraySizedAligned, 128},
       {"NewArrayAlignedNothrow", NewArrayAlignedNothrow, DeleteArrayAlignedNothrow, 128},
+      {"NewCold", NewCold, Delete},
+      {"NewNothrowCold", NewNothrowCold, DeleteSized},
+      {"NewAlignedCold", NewAlignedCold, DeleteAligned, 128},
+      {"NewAlignedNothrowCold", NewAlignedNothrowCold, DeleteSizedAligned, 128},
+      {"NewArrayCold", NewArrayCold, DeleteArray},
+      {"NewArrayNothrowCold", NewArrayNothrowCold, DeleteArraySized},
+      {"NewArrayAlignedCold", NewArrayAlignedCold, DeleteArrayAligned, 128},
+      {"NewArrayAlignedNothrowCold", NewArrayAlignedNothrowCold, DeleteArraySizedAligned, 128},
   };
   return *list;
 }
