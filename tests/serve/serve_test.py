@@ -172,6 +172,29 @@ class PagesTest(ServeCase):
             self.assertIn("Allocate", done.stdout)
             self.assertIn("File: labelled_server", done.stdout)
 
+    @unittest.skipUnless(shutil.which("go"), "no go")
+    def test_go_tool_pprof_asks_for_some_seconds(self):
+        host = self.host()
+        host.keep(b"acme", 3000)
+        serving = self.serve("--dir", self.folder)
+        environment = {**os.environ, "HOME": self.folder, "PPROF_TMPDIR": self.folder}
+        live = 3000
+        for page, kind in (("heap", "inuse_space"), ("allocs", "alloc_space")):
+            asked = subprocess.Popen(
+                ["go", "tool", "pprof", "-top", "-unit=B", "-seconds=5",
+                 serving.url + "/debug/pprof/" + page],
+                stdout=subprocess.PIPE, stderr=subprocess.PIPE, encoding="utf-8", env=environment,
+            )
+            # pprof begins to ask before it says anything, and waits for 5 s.
+            time.sleep(2.5)
+            host.keep(b"acme", 500)
+            live += 500
+            out, err = asked.communicate(timeout=120)
+            self.assertEqual(asked.returncode, 0, err)
+            self.assertIn("Type: " + kind, out)
+            blocks = live if page == "heap" else 500
+            self.assertRegex(out, rf"\n +{blocks * 1000}B .* Allocate\n")
+
     def test_names_of_addresses(self):
         host = self.host()
         host.keep(b"acme", 3000)
