@@ -66,6 +66,8 @@ class Explain(Case):
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertLessEqual(len(done.stdout), 8192)
         found = json.loads(done.stdout)
+        self.assertEqual((found["format"], found["version"]), ("allomon explain", 1))
+        self.assertLessEqual(len(found["next"]), 1)
         rows = {row["id"]: row for row in found["rows"]}
         self.assertEqual(sum(row["resident_bytes"] for row in found["rows"]), found["sum_bytes"])
         self.assert_near(found["sum_bytes"], found["resident_bytes"], found["resident_bytes"] / 100)

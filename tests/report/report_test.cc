@@ -226,6 +226,8 @@ TEST_F(ReportTest, TimesAreSeconds) {
 
 TEST_F(ReportTest, JsonHasTheExactNumbers) {
   const Json json = Json::parse(Out({"prog", "mlmon.out", "--json"}));
+  EXPECT_EQ(json["format"], "flat report");
+  EXPECT_EQ(json["version"], 1);
   EXPECT_EQ(json["kind"], "alloc");
   EXPECT_EQ(json["unit"], "bytes");
   EXPECT_EQ(json["profiles"], Json::array({"mlmon.out"}));

@@ -3,6 +3,7 @@
 
 import json
 import os
+import re
 import sys
 import unittest
 
@@ -13,6 +14,8 @@ sys.path.insert(
 
 from support import SIGMAS, SIGMAS_OF_SUMMARY, Case, runfile  # noqa: E402
 
+# Of the source tree, not of the link to this file that Bazel runs.
+SOURCES = os.path.dirname(os.path.dirname(os.path.dirname(os.path.realpath(__file__))))
 SECONDS = 4
 # A machine with other work to do may stop the program for a while, and a generation with it.
 PACE = 0.5
@@ -63,6 +66,33 @@ class Generations(Case):
         rows = self.report("--leaks", "x.rec")["leaks"]
         self.assertEqual((rows[0]["function"], rows[0]["verdict"]), ("LeakOne", "grows"), rows)
         self.assertNotIn("grows", [row["verdict"] for row in rows[1:]], rows)
+
+    def test_each_member_of_the_json_is_in_the_schema(self):
+        with open(os.path.join(SOURCES, "docs/for_programs.md"), encoding="utf-8") as page:
+            known = set(re.findall(r"`([\w.]+)`", page.read()))
+        parts = re.compile(r"(.+)_(low|high|sure|percent|blocks)$")
+
+        def check(item, where):
+            for key in item:
+                part = parts.match(key)
+                self.assertTrue(key in known or (part and part[1] in known), (where, key))
+
+        self.record(["1"])
+        views = ["functions", "tree", "lines", "sizes", "modules", "types", "threads", "lifetimes",
+                 "ages"]
+        for option in [*("--view=" + view for view in views), "--leaks", "--timeline"]:
+            report = self.report(option, "x.rec")
+            check(report, option)
+            tables = [rows for rows in report.values() if rows and isinstance(rows, list)]
+            rows = [row for table in tables for row in table if isinstance(row, dict)]
+            self.assertNotEqual(rows, [], option)
+            for row in rows:
+                check(row, option)
+        diff = [runfile("//tools/allomon:allomon"), "diff", "--json", "x.rec", "x.rec"]
+        difference = json.loads(self.run_plain(diff).stdout)
+        self.assertEqual(difference["format"], "allomon diff")
+        check(difference, "diff")
+        check(difference["functions"][0], "diff")
 
     def test_views_of_all_ages_refuse_a_part_of_them(self):
         for view in ("--leaks", "--timeline"):

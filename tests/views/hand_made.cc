@@ -99,7 +99,7 @@ std::string Shown(const heap::HeapProfile& profile, const std::vector<std::strin
 std::string Json(const heap::HeapProfile& profile, const std::vector<std::string>& args) {
   Options options = OptionsOf(args);
   options.format = Format::kJson;
-  return ToJson(ReportBy(profile, options, 0));
+  return ToJson(ReportBy(profile, options, 0), options.most_bytes);
 }
 
 std::string Csv(const heap::HeapProfile& profile, const std::vector<std::string>& args) {

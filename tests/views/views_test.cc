@@ -8,6 +8,7 @@
 
 #include "tests/views/hand_made.h"
 #include "tools/report/table/headline.h"
+#include "tools/report/table/outputs.h"
 #include "tools/text/plain_text.h"
 
 namespace allomon::views {
@@ -170,6 +171,61 @@ TEST(ViewsTest, WrappersAreChargedToTheirCallers) {
            1e6, 10, 10);
   EXPECT_THAT(FirstRow(Shown(made.profile, {}), "function"), StartsWith("work"));
   EXPECT_THAT(FirstRow(Shown(made.profile, {"--wrappers"}), "function"), StartsWith("malloc"));
+}
+
+TEST(JsonTest, SaysWhatItIsAndWhatComesNext) {
+  const heap::HeapProfile profile = Server().profile;
+  const Object report = Object::parse(Json(profile, {"--metric=alloc", "--blocks"}));
+  EXPECT_EQ(report["format"], "allomon report");
+  EXPECT_EQ(report["version"], kJsonVersion);
+  EXPECT_EQ(report["view"], "functions");
+  EXPECT_EQ(report["next"],
+            Object({"allomon report x.pb.gz --metric=blocks --view=callers --json"}));
+  EXPECT_EQ(report["alloc_bytes_sure"], true);
+  EXPECT_FALSE(report.contains("left_out"));
+  for (const char* const view :
+       {"functions", "tree", "callers", "lines", "sizes", "types", "threads", "modules"}) {
+    const Object other = Object::parse(Json(profile, {std::string("--view=") + view}));
+    EXPECT_EQ(other["view"], view);
+    EXPECT_TRUE(other[view].is_array()) << view;
+    EXPECT_EQ(other["next"].size(), 1u) << view;
+  }
+  EXPECT_EQ(Object::parse(Json(profile, {"--leaks"}))["view"], "leaks");
+  EXPECT_EQ(Object::parse(Json(profile, {"--timeline"}))["view"], "timeline");
+}
+
+TEST(JsonTest, IsBoundedByItsLastRows) {
+  HandMade made;
+  for (int i = 0; i < 2000; ++i) made.Add({"f" + std::to_string(i), "main"}, 16.0 * (i + 1), 1000);
+  const Object whole = Object::parse(Json(made.profile, {"--metric=alloc", "--top=0"}));
+  for (const char* const bound : {"16k", "50000", "200k"}) {
+    const std::string text =
+        Json(made.profile, {"--metric=alloc", "--top=0", std::string("--max-bytes=") + bound});
+    const size_t most = std::string(bound) == "16k"    ? 16384
+                        : std::string(bound) == "200k" ? 204800
+                                                       : 50000;
+    EXPECT_LE(text.size(), most);
+    EXPECT_GT(text.size(), most - 1000);  // no more was left out than had to be
+    const Object report = Object::parse(text);
+    const size_t shown = report["functions"].size();
+    EXPECT_EQ(report["left_out"], Object({{"functions", whole["functions"].size() - shown}}));
+    for (size_t i = 0; i < shown; ++i) EXPECT_EQ(report["functions"][i], whole["functions"][i]);
+  }
+  EXPECT_EQ(Object::parse(Json(made.profile, {"--metric=alloc", "--top=0", "--max-bytes=1g"})),
+            whole);
+}
+
+// A file may claim anything.
+TEST(JsonTest, IsBoundedWhateverItsTextsAre) {
+  HandMade made = Server();
+  made.profile.program = std::string(100'000, 'x');
+  made.profile.notes.assign(1000, std::string(100, '\x01'));
+  made.Add({std::string(100'000, '\xff')}, 1000, 1e9, 1e9, 1e9);
+  const std::string text = Json(made.profile, {"--top=0", "--max-bytes=16k"});
+  EXPECT_LE(text.size(), kLeastJsonBytes);
+  const Object report = Object::parse(text);
+  EXPECT_EQ(report["left_out"]["notes"], 1000);
+  EXPECT_EQ(report["functions"], Object::array());
 }
 
 // clang's -g1 has no classes around the names of inlined functions.

@@ -10,6 +10,26 @@ using Json = nlohmann::ordered_json;
 
 constexpr size_t kMostNames = 32;
 
+// It rises when a member is removed or means something else; members may be new in any version.
+constexpr int kJsonVersion = 1;
+
+// The command that divides the largest row of the heap.
+Json NextOf(const Explanation& found, const std::vector<Row>& rows) {
+  Json next = Json::array();
+  if (found.pid == 0 || found.backend.empty()) return next;
+  const std::string pid = std::to_string(found.pid);
+  uint64_t most = 0;
+  for (const Row& row : rows) {
+    std::string command;
+    if (row.id == "free_in_pages") command = "allomon report --view=pages " + pid + " --json";
+    if (row.id == "live" || row.id == "large") command = "allomon top " + pid + " --json";
+    if (command.empty() || row.resident_bytes <= most) continue;
+    most = row.resident_bytes;
+    next = Json::array({command});
+  }
+  return next;
+}
+
 Json JsonOf(const Row& row) {
   Json item = {{"id", row.id}, {"name", row.name}, {"resident_bytes", row.resident_bytes}};
   if (row.count != 0) item["count"] = row.count;
@@ -20,7 +40,10 @@ Json JsonOf(const Row& row) {
 }
 
 std::string JsonOf(const Explanation& found, const std::vector<Row>& rows) {
-  Json json = {{"process", found.name},
+  Json json = {{"format", "allomon explain"},
+               {"version", kJsonVersion},
+               {"next", NextOf(found, rows)},
+               {"process", found.name},
                {"pid", found.pid},
                {"threads", found.threads},
                {"seconds", found.seconds},

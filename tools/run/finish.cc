@@ -3,8 +3,6 @@
 #include <limits.h>
 #include <stdlib.h>
 
-#include <algorithm>
-#include <cctype>
 #include <set>
 #include <string_view>
 
@@ -14,6 +12,7 @@
 #include "tools/run/output_file.h"
 #include "tools/run/words.h"
 #include "tools/run/write_profiles.h"
+#include "tools/text/shell_word.h"
 #include "tracker/formats/recording.h"
 #include "tracker/names/base_name.h"
 
@@ -57,20 +56,8 @@ void SayWhatWasDropped(const MemoryFile& memory, const std::vector<ProcessTotals
   }
 }
 
-// Quotes a path for a shell.
-std::string Quoted(const std::string& path) {
-  constexpr std::string_view kPlain = "_-+./,:=@%";
-  const bool is_plain = std::all_of(path.begin(), path.end(), [kPlain](unsigned char c) {
-    return std::isalnum(c) != 0 || kPlain.find(static_cast<char>(c)) != std::string_view::npos;
-  });
-  if (is_plain) return path;
-  std::string quoted = "'";
-  for (const char c : path) quoted += c == '\'' ? "'\\''" : std::string(1, c);
-  return quoted + "'";
-}
-
 void SayWhatIsNext(const std::string& path) {
-  Say("next: allomon report " + Quoted(path) + ", or allomon flame " + Quoted(path));
+  Say("next: allomon report " + ShellWord(path) + ", or allomon flame " + ShellWord(path));
 }
 
 // Returns "cc1plus, 50 processes"; empty if the recording has only one process.

@@ -115,8 +115,11 @@ Members AboutProfile(const Profile& profile) {
           {"notes", QuotedList(profile.notes)}};
 }
 
-Members AboutKind(const Profile& profile) {
-  return {{"kind", Quoted(KindName(profile.data.kind))},
+// The version rises when a member is removed or means something else.
+Members AboutKind(const char* format, const Profile& profile) {
+  return {{"format", Quoted(format)},
+          {"version", "1"},
+          {"kind", Quoted(KindName(profile.data.kind))},
           {"unit", Quoted(UnitName(profile.data.kind))}};
 }
 
@@ -125,7 +128,7 @@ bool HasStack(const Pair& pair) { return HasStack(pair.before) && HasStack(pair.
 }  // namespace
 
 std::string ToJson(const Profile& profile, const std::vector<Function>& functions, size_t rows) {
-  Members members = AboutKind(profile);
+  Members members = AboutKind("flat report", profile);
   for (auto& member : AboutProfile(profile)) members.push_back(std::move(member));
   std::vector<std::string> elements;
   for (size_t i = 0; i < ShownRows(functions.size(), rows); ++i) {
@@ -136,7 +139,7 @@ std::string ToJson(const Profile& profile, const std::vector<Function>& function
 }
 
 std::string ToJson(const Pair& pair, const std::vector<Change>& changes, size_t rows) {
-  Members members = AboutKind(pair.before);
+  Members members = AboutKind("flat diff", pair.before);
   members.push_back({"before", Object(AboutProfile(pair.before), ", ")});
   members.push_back({"after", Object(AboutProfile(pair.after), ", ")});
   std::vector<std::string> elements;

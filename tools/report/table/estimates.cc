@@ -21,6 +21,12 @@ const char* MetricPhrase(heap::Metric metric) {
   return kPhrases[static_cast<size_t>(metric)];
 }
 
+std::string MetricOptions(const Measure& measure) {
+  if (measure.blocks && measure.metric == heap::Metric::kAllocated) return " --metric=blocks";
+  return std::string(" --metric=") + heap::MetricName(measure.metric) +
+         (measure.blocks ? " --blocks" : "");
+}
+
 double ValueOf(const heap::Amount& amount, bool blocks) {
   return blocks ? amount.blocks : amount.bytes;
 }

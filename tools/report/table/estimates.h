@@ -19,6 +19,9 @@ struct Measure {
 // Returns "allocated", "live", "live at the peak", ...: a phrase that can follow an amount.
 const char* MetricPhrase(heap::Metric metric);
 
+// Returns the options that choose this measure: " --metric=live --blocks".
+std::string MetricOptions(const Measure& measure);
+
 double ValueOf(const heap::Amount& amount, bool blocks);
 heap::Interval IntervalOf(const heap::Estimate& estimate, bool blocks);
 

@@ -75,6 +75,7 @@ void AddFacts(const Scene& scene, Report* report) {
     add(name + "_bytes", total.amount.bytes);
     add(name + "_bytes_low", interval.low);
     add(name + "_bytes_high", interval.high);
+    add(name + "_bytes_sure", heap::IsSure(total));
     if (profile.has_blocks) add(name + "_blocks", total.amount.blocks);
   }
   const WordsError error = WordsErrorOf(profile);
@@ -178,6 +179,12 @@ std::string TotalsText(const HeapProfile& profile) {
     }
   }
   return text.empty() ? "nothing was counted" : text;
+}
+
+void AddFormat(const std::string& command, View view, Report* report) {
+  report->facts.push_back({"format", "allomon " + command});
+  report->facts.push_back({"version", kJsonVersion});
+  report->facts.push_back({"view", ViewName(view)});
 }
 
 void AddHeadline(const Scene& scene, Report* report) {

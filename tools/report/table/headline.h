@@ -28,6 +28,11 @@ std::string TitleOf(const heap::HeapProfile& profile, const std::vector<std::str
 // Returns "1.2 GiB (1.1-1.3 GiB) allocated, 81 MiB (79-83 MiB) live at the peak, ..."
 std::string TotalsText(const heap::HeapProfile& profile);
 
+// Adds the facts that come first: the JSON's format, its version and the view.  The version rises
+// when a member is removed or means something else; members may be new in any version.
+inline constexpr double kJsonVersion = 1;
+void AddFormat(const std::string& command, View view, Report* report);
+
 void AddHeadline(const Scene& scene, Report* report);
 
 }  // namespace allomon::views

@@ -9,6 +9,7 @@
 #include "tools/options/choices.h"
 #include "tools/options/values.h"
 #include "tools/report/table/estimates.h"
+#include "tools/report/table/outputs.h"
 
 namespace allomon::views {
 namespace {
@@ -35,6 +36,11 @@ constexpr Choice<View> kViews[] = {
     {"lines", View::kLines},         {"sizes", View::kSizes},         {"types", View::kTypes},
     {"unused", View::kUnused},       {"pages", View::kPages},         {"threads", View::kThreads},
     {"modules", View::kModules},     {"lifetimes", View::kLifetimes}, {"ages", View::kAges}};
+// Views that have options of their own.
+constexpr Choice<View> kOtherViews[] = {{"timeline", View::kTimeline},
+                                        {"leaks", View::kLeaks},
+                                        {"source", View::kSource},
+                                        {"labels", View::kLabels}};
 constexpr Choice<View> kViewsOfLive[] = {
     {"functions", View::kFunctions}, {"tree", View::kTree},       {"callers", View::kCallers},
     {"lines", View::kLines},         {"sizes", View::kSizes},     {"types", View::kTypes},
@@ -95,6 +101,15 @@ absl::Status SetFormat(Format format, Options* options) {
     return Bad("--json and --csv: choose one");
   }
   options->format = format;
+  return absl::OkStatus();
+}
+
+absl::Status SetMostBytes(const std::string& value, Options* options) {
+  uint64_t bytes = 0;
+  if (!options::ParseBytes(value, &bytes) || bytes < kLeastJsonBytes) {
+    return BadValue("--max-bytes", value, "a number of bytes, 16k or more");
+  }
+  options->most_bytes = bytes;
   return absl::OkStatus();
 }
 
@@ -163,6 +178,8 @@ List Outputs() {
        [](Options* options) { return SetFormat(Format::kJson, options); }},
       {"--csv", "short for --format=csv",
        [](Options* options) { return SetFormat(Format::kCsv, options); }},
+      {"--max-bytes", "BYTES", "", "of --json: rows are left out, the smallest first; 16k or more",
+       SetMostBytes},
       {"--top", "N", "what fits the terminal, 20 elsewhere; of --json, --csv: all", "rows; 0: all.",
        [](const std::string& value, Options* options) {
          return options::ParseTop(value, &options->top.emplace());
@@ -289,6 +306,16 @@ absl::Status NotForStacks(const options::Given& given) {
 }
 
 }  // namespace
+
+std::string ViewName(View view) {
+  for (const Choice<View>& choice : kViews) {
+    if (choice.value == view) return std::string(choice.word);
+  }
+  for (const Choice<View>& choice : kOtherViews) {
+    if (choice.value == view) return std::string(choice.word);
+  }
+  return "";
+}
 
 const options::Command<Options>& TableOf(Command command) {
   static const options::Command<Options> report(

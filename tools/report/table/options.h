@@ -34,6 +34,8 @@ enum class View {
   kSource,
   kLabels,  // with by_label
 };
+// The value of --view, or the name of the option that chooses the view.
+std::string ViewName(View view);
 enum class SortKey { kSelf, kTotal, kGc, kName };
 enum class Color { kAuto, kAlways, kNever };
 enum class Format { kTable, kJson, kCsv };
@@ -64,6 +66,7 @@ struct Options : options::Common {
   std::optional<int> width;     // columns; 0: as many as needed
   Color color = Color::kAuto;
   Format format = Format::kTable;
+  size_t most_bytes = 0;  // of JSON; 0: any number
   std::string debug_dir;
   std::vector<std::string> files;
   const char* command = "report";  // for hints: "leaks" takes a process

@@ -2,6 +2,7 @@
 #ifndef ALLOMON_TOOLS_REPORT_TABLE_OUTPUTS_H_
 #define ALLOMON_TOOLS_REPORT_TABLE_OUTPUTS_H_
 
+#include <cstddef>
 #include <string>
 
 #include "tools/report/table/table.h"
@@ -10,9 +11,14 @@ namespace allomon::views {
 
 // ---- Writes a report for programs.
 
-// Returns one object: the facts, "notes", and for each table an array of objects, by the table's
-// key.  Bytes that are not UTF-8 become U+FFFD.
-std::string ToJson(const Report& report);
+// Returns one object: the facts, "next", "notes", and for each table an array of objects, by the
+// table's key.  Bytes that are not UTF-8 become U+FFFD.
+//
+// The object has at most `most_bytes` (0: any number; kLeastJsonBytes at least).  Rows at the ends
+// of tables are left out for that, then notes, then the ends of texts; "left_out" has their numbers
+// by key.
+inline constexpr size_t kLeastJsonBytes = 16384;
+std::string ToJson(const Report& report, size_t most_bytes = 0);
 
 // Returns the tables, with heads, by RFC 4180, with an empty line between two.  Characters that
 // could control a terminal are spelled out, as in the report for people.

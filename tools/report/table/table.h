@@ -65,6 +65,7 @@ struct Report {
   std::vector<Table> tables;
   std::vector<TextLine> foot;
   std::vector<std::string> notes;  // for people and programs
+  std::vector<std::string> next;   // for programs: commands of a shell that show more
 };
 
 }  // namespace allomon::views

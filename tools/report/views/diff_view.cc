@@ -12,6 +12,7 @@
 #include "tools/report/table/headline.h"
 #include "tools/report/views/changes.h"
 #include "tools/text/names.h"
+#include "tools/text/shell_word.h"
 
 namespace allomon::views {
 namespace {
@@ -78,6 +79,7 @@ class DiffView {
     AddHead(&difference.report);
     AddFacts(&difference.report);
     difference.report.tables.push_back(Rows());
+    AddNext(&difference.report);
     if (changes_.rows.empty()) difference.report.foot.push_back({"nothing is in either", {}});
     difference.grew =
         std::any_of(changes_.rows.begin(), changes_.rows.end(), [](const Change& change) {
@@ -149,6 +151,7 @@ class DiffView {
     const auto add = [report](const char* key, Data data) {
       report->facts.push_back({key, std::move(data)});
     };
+    AddFormat("diff", view_, report);
     add("before", options_.files[0]);
     add("after", options_.files[1]);
     add("metric", std::string(heap::MetricName(measure_.metric)));
@@ -158,6 +161,19 @@ class DiffView {
     add("difference", heap::Difference(changes_.whole, measure_.blocks));
     add("marked_rows", static_cast<double>(Marked()));
     add("rows", static_cast<double>(changes_.rows.size()));
+  }
+
+  // Lines below functions and trees; of a function that has changed most, its callers.
+  void AddNext(Report* report) const {
+    const std::string files = ShellWord(options_.files[0]) + " " + ShellWord(options_.files[1]);
+    const std::string metric = MetricOptions(measure_);
+    if (Marked() == 0) return;
+    const char* const view = view_ == View::kFunctions ? "callers" : "lines";
+    if (view_ != View::kLines) {
+      report->next.push_back("allomon diff " + files + metric + " --view=" + view + " --json");
+    }
+    report->next.push_back("allomon report " + ShellWord(options_.files[1]) + metric +
+                           " --view=tree --json");
   }
 
   const char* Key() const {

@@ -9,6 +9,7 @@
 #include "tools/report/table/scene.h"
 #include "tools/report/views/all_views.h"
 #include "tools/report/views/leaks_view.h"
+#include "tools/text/shell_word.h"
 
 namespace allomon::views {
 namespace {
@@ -59,22 +60,39 @@ absl::Status AddView(View view, const Scene& scene, int columns, Report* report)
   return absl::OkStatus();
 }
 
-// Returns the command that a person most likely needs next; empty: no advice.
-std::string NextCommand(View view, const Scene& scene) {
+// The command of this report, up to its view.  `quotes` each word that a shell would split or read.
+std::string CommandOf(const Scene& scene, bool quotes) {
   const Options& options = *scene.options;
-  std::string command = std::string("next: allomon ") + options.command;
-  for (const std::string& file : options.files) command += " " + file;
+  const auto word = [quotes](const std::string& text) { return quotes ? ShellWord(text) : text; };
+  std::string command = std::string("allomon ") + options.command;
+  for (const std::string& file : options.files) command += " " + word(file);
   for (const options::Given& given : options.given) {
     if (given.name != "--born" && given.name != "--outlived") continue;
-    command += " " + given.name + (given.value.empty() ? "" : "=" + given.value);
+    command += " " + word(given.name + (given.value.empty() ? "" : "=" + given.value));
   }
   if (options.metric.has_value()) {
-    command += std::string(" --metric=") +
-               (scene.measure.blocks ? "blocks" : heap::MetricName(scene.measure.metric));
+    command += MetricOptions(scene.measure);
   }
-  if (view == View::kFunctions) return command + " --view=callers";
-  if (view == View::kCallers || view == View::kTree) return command + " --view=lines";
-  return "";
+  return command;
+}
+
+// The view that shows more of the same; null if there is none.
+const char* NextView(View view) {
+  if (view == View::kFunctions) return "callers";
+  return view == View::kCallers || view == View::kTree ? "lines" : nullptr;
+}
+
+// People get a hint, programs always a command: rows of views without frames lead to functions.
+void AddNextCommand(View view, const Scene& scene, Report* report) {
+  const char* const next = NextView(view);
+  if (next != nullptr) {
+    const std::string option = std::string(" --view=") + next;
+    report->foot.push_back({"next: " + CommandOf(scene, false) + option, Paint::kDim});
+    report->next.push_back(CommandOf(scene, true) + option + " --json");
+  } else if (view != View::kPages) {
+    const char* const other = view == View::kLines ? "tree" : "functions";
+    report->next.push_back(CommandOf(scene, true) + " --view=" + other + " --json");
+  }
 }
 
 bool HasFrames(View view) {
@@ -99,11 +117,11 @@ absl::StatusOr<Report> ViewOf(const heap::HeapProfile& profile, const Options& o
   scene.rows = space.rows;
   scene.charset = space.charset;
   Report report;
+  AddFormat(options.command, view, &report);
   AddHeadline(scene, &report);
   const absl::Status status = AddView(view, scene, space.columns, &report);
   if (!status.ok()) return status;
-  const std::string next = NextCommand(view, scene);
-  if (!next.empty()) report.foot.push_back({next, Paint::kDim});
+  AddNextCommand(view, scene, &report);
   return report;
 }
 

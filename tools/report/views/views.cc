@@ -35,7 +35,7 @@ Space SpaceOf(const Options& options, const Terminal& terminal) {
 }
 
 std::string Output(const Report& report, const Options& options, const Terminal& terminal) {
-  if (options.format == Format::kJson) return ToJson(report);
+  if (options.format == Format::kJson) return ToJson(report, options.most_bytes);
   if (options.format == Format::kCsv) return ToCsv(report);
   return ToText(report, StyleOf(options, terminal));
 }
