@@ -19,11 +19,11 @@ bool MajorStopped(HeapCore& heap) ALLOMON_REQUIRES(heap.globals_mutex, heap.tabl
   return marked;
 }
 
-// Behind the minor collection.
+// Follows the minor collection.
 bool MajorPart(HeapCore& heap, CollectionKind kind, bool due,
                uint64_t pause_start_ns) ALLOMON_NO_THREAD_SAFETY_ANALYSIS {
   if (kind == CollectionKind::kMajor) {
-    CompleteCycle(heap);
+    EndCycle(heap);
     return MajorStopped(heap);
   }
   if (heap.cycle.is_active()) return PauseCycle(heap, pause_start_ns), true;

@@ -13,7 +13,7 @@
 namespace allomon::gc::internal {
 namespace {
 
-// Of one heap, which has the state.
+// The work on one heap, which has the state.
 class MarkCycle {
  public:
   explicit MarkCycle(HeapCore& heap) : heap_(heap) {}
@@ -21,6 +21,7 @@ class MarkCycle {
   bool Begin() ALLOMON_REQUIRES(heap_.cycle.mutex);
   void Pause(uint64_t pause_start_ns) ALLOMON_REQUIRES(heap_.cycle.mutex);
   void Complete() ALLOMON_REQUIRES(heap_.cycle.mutex);
+  void GiveUp() ALLOMON_REQUIRES(heap_.cycle.mutex);
   void Note(Mutator& mutator, Object* object) ALLOMON_EXCLUDES(heap_.cycle.mutex);
   bool WorkForHelper() ALLOMON_EXCLUDES(heap_.cycle.mutex);
 
@@ -187,6 +188,27 @@ void MarkCycle::Complete() {
   while (heap_.cycle.is_active()) GoOn([] { return false; });
 }
 
+// The marking at once that follows finds the objects of stacks by marks, so the objects that the
+// snapshot reaches are marked first.  A marking that ended here would make finalizers due by its
+// own, older knowledge; an object that only these reach would come one collection late.
+void MarkCycle::GiveUp() {
+  const auto never = [] { return false; };
+  TakeNotes();
+  while (heap_.cycle.phase() == Phase::kClear) ClearSome();
+  SliceMarker& marker = *heap_.slice_marker;
+  marker.MarkUntil(never);
+  marker.Rescan();
+  MarkEphemerons(marker, never);
+  for (Mutator* m = heap_.world.first(); m != nullptr; m = m->next) m->CloseOldWindow();
+  // Without memory for the objects of stacks the other marking would fail before it frees anything.
+  if (!NoteStackObjects(heap_)) return Complete();
+  heap_.cycle.EnterPhase(Phase::kIdle);
+  TellMutators(false);
+  Vector<Slot*>().swap(heap_.cycle.young_slots);
+  heap_.blocks.GiveUpMarking();
+  heap_.slice_marker.reset();
+}
+
 bool MarkCycle::WorkForHelper() {
   constexpr uint64_t kSliceNs = 200000;
   Rubbish rubbish;
@@ -339,7 +361,10 @@ void PauseCycle(HeapCore& heap, uint64_t pause_start_ns) ALLOMON_NO_THREAD_SAFET
   MarkCycle(heap).Pause(pause_start_ns);
 }
 
-void CompleteCycle(HeapCore& heap) ALLOMON_NO_THREAD_SAFETY_ANALYSIS { MarkCycle(heap).Complete(); }
+void EndCycle(HeapCore& heap) ALLOMON_NO_THREAD_SAFETY_ANALYSIS {
+  if (heap.cycle.is_marking()) MarkCycle(heap).GiveUp();
+  MarkCycle(heap).Complete();
+}
 
 void NoteForCycle(Mutator& mutator, Object* object) {
   MarkCycle(*mutator.heap).Note(mutator, object);

@@ -262,6 +262,17 @@ void BlockSpace::SettleFresh(char* block) {
   chunk->FillMarksOf(chunk->BlockOf(block), 0);
 }
 
+void BlockSpace::GiveUpMarking() {
+  ALLOMON_DCHECK("inv.mark.cycle", marking_);
+  for (Chunk* chunk : chunks_) {
+    const uint64_t fresh = chunk->in_use & ~chunk->marks_known;
+    for (size_t i = kFirstBlock; i < kBlocksPerChunk; ++i) {
+      if ((fresh >> i & 1) != 0) SettleFresh(chunk->BlockAt(i));
+    }
+  }
+  marking_ = false;
+}
+
 bool BlockSpace::SweepNext() {
   Chunk* const chunk = NextOfWalk();
   if (chunk == nullptr) return false;

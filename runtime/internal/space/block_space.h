@@ -73,6 +73,8 @@ class BlockSpace {
     return Chunk::Of(byte)->IsFresh(byte) || Chunk::Of(byte)->MarkedAt(byte) != nullptr;
   }
   void EndMarking();
+  // Ends a marking that is followed by another one, without a sweep between them.
+  void GiveUpMarking();
   bool SweepNext();
   // Chooses the chunks that Sweep() would give back.  Called after the last SweepNext().
   void ChooseReleases(size_t keep_blocks);

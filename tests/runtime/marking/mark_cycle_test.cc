@@ -289,6 +289,43 @@ TEST_F(MarkCycleTest, FinalizersAndReleasesRunOnceAndTrackersAreTold) {
   Tracker::discard(*id).IgnoreError();
 }
 
+// Collect(kMajor) finds every unreachable object, also those that died since a marking
+// in slices began.
+TEST_F(MarkCycleTest, OneCollectionFindsTheFinalizersOfParentAndChild) {
+  static std::vector<long> finalized;
+  constexpr int kMostSlices = 40;
+  for (int slices = 0; slices < kMostSlices; ++slices) {
+    finalized.clear();
+    Root<Cell> lives = MakeList(3000);
+    Root<Cell> child = make<Cell>(1, nullptr);
+    Root<Cell> parent = make<Cell>(2, child);
+    Root<Cell> late = make<Cell>(3, nullptr);
+    const auto note = [](Handle<Cell> cell) { finalized.push_back(cell->head); };
+    add_finalizer<Cell>(parent, note);
+    add_finalizer<Cell>(child, note);
+    add_finalizer<Cell>(late, note);
+    Root<WeakRef<Cell>> weak = make_weak<Cell>(late);
+    heap_->CollectFromTop(CollectionKind::kMajor);
+    Drop(parent);
+    Begin();
+    for (int i = 0; i < slices && cycle().is_marking(); ++i) Slice();
+    // The parent's finalizer may be due since the marking ended, and then keeps the child.
+    const bool marking = cycle().is_marking();
+    Drop(child);
+    Drop(late);
+    heap_->CollectFromTop(CollectionKind::kMajor);
+    EXPECT_FALSE(cycle().is_active());
+    EXPECT_FALSE(target_of<Cell>(weak));
+    if (marking) {
+      ASSERT_EQ(finalized, (std::vector<long>{2, 1, 3})) << "behind slices: " << slices;
+    }
+    EXPECT_EQ(Sum(lives), 3000L * 2999 / 2);
+    heap_->CollectFromTop(CollectionKind::kMajor);
+    ASSERT_EQ(finalized.size(), 3u);
+    if (!marking) break;
+  }
+}
+
 // Tenure is taken in the pause that ends the marking.  All slots that point to the object, stored
 // before or during the marking, are updated when it moves.
 TEST_F(MarkCycleTest, AnObjectThatLosesItsTenureIsFoundByAllSlots) {
@@ -418,7 +455,7 @@ TEST_F(MarkCycleTest, ACollectionAtOnceEndsTheOneInSlices) {
   heap_->CollectFromTop(CollectionKind::kMajor);
   EXPECT_FALSE(cycle().is_active());
   EXPECT_EQ(heap_->statistics().old_words, 3000u * 3);
-  EXPECT_EQ(heap_->statistics().major_collections, 2u);
+  EXPECT_EQ(heap_->statistics().major_collections, 1u);  // the one in slices was given up
 }
 
 TEST_F(MarkCycleTest, AForkedChildEndsTheCollection) {
