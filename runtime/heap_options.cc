@@ -42,6 +42,7 @@ bool SetOption(HeapOptions& options, std::string_view name, uint64_t value) {
   if (name == "growth") return options.growth_percent = static_cast<uint32_t>(value), true;
   if (name == "floor") return options.growth_floor_bytes = value, true;
   if (name == "limit") return options.limit_bytes = value, true;
+  if (name == "soft_limit") return options.soft_limit_bytes = value, true;
   if (name == "verify") return options.verify = value != 0, true;
   if (name == "stress") return options.stress_every = static_cast<uint32_t>(value), true;
   if (name == "pretenure") return options.pretenure = value != 0, true;
@@ -69,8 +70,8 @@ absl::Status ParseWord(HeapOptions& options, std::string_view word) {
   if (narrow && *value > std::numeric_limits<uint32_t>::max()) return Bad(word, "too large");
   if (!SetOption(options, name, *value)) {
     return Bad(word,
-               "known are nursery, growth, floor, limit, verify, stress, pretenure, sites, "
-               "incremental, background, slice and mark_stack");
+               "known are nursery, growth, floor, limit, soft_limit, verify, stress, pretenure, "
+               "sites, incremental, background, slice and mark_stack");
   }
   return absl::OkStatus();
 }

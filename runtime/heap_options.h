@@ -32,6 +32,12 @@ struct HeapOptions {
   size_t limit_bytes = 0;
   static constexpr size_t kLeastLimitBytes = size_t{2} << 20;
 
+  // A major collection also starts when the old objects, with those that died since the last one
+  // and with custom bytes, reach this many bytes, and the old space keeps no free memory beyond
+  // that.  It is a wish, unlike limit_bytes: a heap whose live objects come near it grows by an
+  // eighth of them, and by growth_floor_bytes, between two collections.  0: none.
+  size_t soft_limit_bytes = 0;
+
   // Walks the whole heap after every collection and aborts on the first broken
   // invariant.  Cost when on: several times the collection.
   bool verify = false;
@@ -77,8 +83,8 @@ struct HeapOptions {
 
   // Reads settings separated by commas, and changes the present ones accordingly:
   //
-  //   nursery=4M,growth=80,floor=8M,limit=1G,verify,stress=1,pretenure=0,sites=FILE,
-  //   incremental=64M,background=0
+  //   nursery=4M,growth=80,floor=8M,limit=1G,soft_limit=800M,verify,stress=1,pretenure=0,
+  //   sites=FILE,incremental=64M,background=0
   //
   // Sizes take K, M or G; blanks around words do not matter.  On failure the result is
   // kInvalidArgument and names the word, and no setting is changed.

@@ -30,7 +30,7 @@
 
 namespace allomon::gc {
 
-// What is known of a site since the last change of its state.
+// The knowledge about a site since the last change of its state.
 struct SiteSurvival {
   uint64_t samples = 0;   // objects that were promoted or died young
   uint64_t promoted = 0;  // of these samples

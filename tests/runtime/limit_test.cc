@@ -21,11 +21,14 @@ struct Cell {
 
 TEST(OptionsTest, TextIsRead) {
   HeapOptions options;
-  ASSERT_TRUE(options.Parse("nursery=4M,growth=80,floor=512K,limit=1G,verify,stress=3").ok());
+  ASSERT_TRUE(
+      options.Parse("nursery=4M,growth=80,floor=512K,limit=1G,soft_limit=800M,verify,stress=3")
+          .ok());
   EXPECT_EQ(options.nursery_bytes, 4u << 20);
   EXPECT_EQ(options.growth_percent, 80u);
   EXPECT_EQ(options.growth_floor_bytes, 512u << 10);
   EXPECT_EQ(options.limit_bytes, 1u << 30);
+  EXPECT_EQ(options.soft_limit_bytes, 800u << 20);
   EXPECT_TRUE(options.verify);
   EXPECT_EQ(options.stress_every, 3u);
 }
@@ -193,6 +196,74 @@ TEST(LimitTest, ThreadThatAttachesNearTheLimitLeavesRoomForWhatOthersHold) {
 }
 
 // Marking with a stack of 16 entries falls back to scanning.
+// Returns the most bytes that the old space had: 24 MB stay, and ten times as many live for a
+// while.
+uint64_t PeakBytes(size_t soft_limit_bytes) {
+  HeapOptions options;
+  options.growth_percent = 400;
+  options.soft_limit_bytes = soft_limit_bytes;
+  options.incremental_from_bytes = size_t{1} << 40;
+  const auto heap = Heap::Create(options).value();
+  const Mutator mutator(*heap);
+  Root<Cell> stays;
+  Root<Cell> passes;
+  for (long i = 0; i < 1'000'000; ++i) stays = make<Cell>(i, stays);
+  for (long i = 0; i < 10'000'000; ++i) {
+    if (i % 100'000 == 0) passes = nullptr;
+    passes = make<Cell>(i, passes);
+  }
+  long seen = 0;
+  for (Local<Cell> cell = stays; cell; cell = cell->tail) ++seen;
+  EXPECT_EQ(seen, 1'000'000);
+  return heap->statistics().peak_old_space_bytes;
+}
+
+TEST(LimitTest, HeapWithASoftLimitCollectsEarlier) {
+  constexpr size_t kMiB = 1 << 20;
+  EXPECT_GT(PeakBytes(0), 80 * kMiB);
+  EXPECT_LT(PeakBytes(36 * kMiB), 48 * kMiB);  // the reserve is 4 MiB, and chunks are whole
+  // Less than what lives.
+  EXPECT_LT(PeakBytes(kMiB), 40 * kMiB);
+}
+
+// The pages that the process has, in bytes.
+size_t ResidentBytes() {
+  size_t total = 0;
+  size_t resident = 0;
+  FILE* const file = fopen("/proc/self/statm", "r");
+  EXPECT_EQ(fscanf(file, "%zu %zu", &total, &resident), 2);
+  fclose(file);
+  return resident * static_cast<size_t>(sysconf(_SC_PAGESIZE));
+}
+
+class DroppedMemoryTest : public ::testing::TestWithParam<const char*> {};
+
+TEST_P(DroppedMemoryTest, GoesBackByOneCollection) {
+  constexpr size_t kMiB = 1 << 20;
+  HeapOptions options;
+  ASSERT_TRUE(options.Parse(GetParam()).ok());
+  const auto heap = Heap::Create(options).value();
+  const Mutator mutator(*heap);
+  for (int round = 0; round < 3; ++round) {
+    const size_t before = ResidentBytes();
+    Root<Cell> list;
+    for (long i = 0; i < 4'000'000; ++i) list = make<Cell>(i, list);
+    Root<Array<Bytes>> large = make_array<Bytes>(3000);
+    for (size_t i = 0; i < 3000; ++i) large->at(i) = make_bytes(std::string(30'000, 'x'));
+    EXPECT_GT(ResidentBytes(), before + 150 * kMiB);
+    list = nullptr;
+    large = nullptr;
+    heap->CollectFromTop(CollectionKind::kMajor);
+    EXPECT_EQ(heap->statistics().old_words, 0u);
+    EXPECT_LT(heap->statistics().old_space_bytes, 9 * kMiB);
+    EXPECT_LT(ResidentBytes(), before + 40 * kMiB) << "round " << round;
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(InSlicesAndAtOnce, DroppedMemoryTest,
+                         ::testing::Values("incremental=1G", "incremental=0,background=0",
+                                           "incremental=0"));
+
 TEST(LimitTest, MarkStackOverflow) {
   HeapOptions options = Limited(0);
   options.mark_stack_entries = 16;

@@ -1,4 +1,4 @@
-// What a store of a reference, and the read of a weak one, tell the collector.
+// The collector learns of stores of references, and of reads of weak ones.
 #ifndef ALLOMON_RUNTIME_INTERNAL_COLLECT_BARRIER_H_
 #define ALLOMON_RUNTIME_INTERNAL_COLLECT_BARRIER_H_
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <new>
 
+#include "allomon_backend.h"
 #include "runtime/internal/collect/collector.h"
 #include "runtime/internal/collect/limit.h"
 #include "runtime/internal/collect/mark_cycle.h"
@@ -14,8 +15,9 @@ namespace allomon::gc::internal {
 namespace {
 
 bool MajorStopped(HeapCore& heap) ALLOMON_REQUIRES(heap.globals_mutex, heap.tables_mutex) {
-  const bool marked = MarkAndSweep(heap, BlocksToKeep(heap));
-  heap.SetMajorThreshold();
+  const bool marked = MarkAndSweep(heap);
+  if (!marked) heap.SetMajorThreshold();
+  heap.blocks.PutReleasedAside();
   return marked;
 }
 
@@ -56,13 +58,24 @@ void CountPause(HeapCore& heap, CollectionKind kind, uint64_t ns) {
   heap.statistics.longest_pause_ns = std::max(heap.statistics.longest_pause_ns, ns);
 }
 
+// mimalloc keeps the pages of freed blocks that lie there in part, the first one of each large
+// object for one: 143 of 570 MB.  Its own collection costs by the heap of this thread, so it comes
+// only after much was dropped.
+void GiveBack(size_t dropped_bytes) {
+  constexpr size_t kMuch = size_t{16} << 20;
+  if (dropped_bytes >= kMuch) backend::Collect();
+}
+
 void ResumeAfterCollection(HeapCore& heap) {
   const bool in_slices = heap.MayMarkInSlices();
   heap.blocks.SetPrefersSmallPages(in_slices);
   heap.blocks.stock().SetWanted(heap.options.background && in_slices);
   const bool has_work =
       heap.options.background && (heap.cycle.is_active() || heap.blocks.stock().IsShort());
+  Chunk* const released = heap.blocks.TakeAside();
   heap.world.Resume();
+  FreeChunks(released);
+  GiveBack(heap.large.TakeDroppedBytes());
   if (has_work) heap.helper.Wake(WorkForHelper);
 }
 

@@ -1,4 +1,5 @@
-// How collections begin and end: the world is stopped, the nurseries get their room again.
+// The beginning and the end of a collection: the world is stopped, the nurseries get their room
+// again.
 #ifndef ALLOMON_RUNTIME_INTERNAL_COLLECT_COLLECTION_H_
 #define ALLOMON_RUNTIME_INTERNAL_COLLECT_COLLECTION_H_
 

@@ -12,10 +12,11 @@ namespace allomon::gc::internal {
 // may refer to.  The holes between these become the nurseries.  Never fails (inv.reserve).
 void CollectMinor(HeapCore& heap) ALLOMON_REQUIRES(heap.globals_mutex, heap.tables_mutex);
 
-// Marks the reachable objects, and makes holes of the others.  Called after CollectMinor().  If
-// there is no memory to note the objects that stacks refer to, changes nothing and returns false.
-bool MarkAndSweep(HeapCore& heap, size_t keep_free_blocks)
-    ALLOMON_REQUIRES(heap.globals_mutex, heap.tables_mutex);
+// Marks the reachable objects, makes holes of the others, and sets the threshold of the next major
+// collection.  Called after CollectMinor().  If there is no memory to note the objects that stacks
+// refer to, frees nothing and returns false.  The caller frees the released chunks when the world
+// runs again.
+bool MarkAndSweep(HeapCore& heap) ALLOMON_REQUIRES(heap.globals_mutex, heap.tables_mutex);
 
 // Walks the heap from its roots and aborts on the first broken invariant.
 void VerifyHeap(HeapCore& heap) ALLOMON_REQUIRES(heap.globals_mutex, heap.tables_mutex);

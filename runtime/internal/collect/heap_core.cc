@@ -76,8 +76,14 @@ Object* HeapCore::AllocateLarge(uint64_t words) {
 
 void HeapCore::SetMajorThreshold() {
   const uint64_t live = OldWords() * kWordBytes + custom_bytes;
-  major_threshold_bytes =
-      std::max<uint64_t>(options.growth_floor_bytes, live / 100 * options.growth_percent);
+  uint64_t growth = live / 100 * options.growth_percent;
+  // A heap that hardly fits its soft limit still grows by a part of itself between two collections:
+  // they would take all time otherwise.
+  constexpr uint64_t kLeastGrowth = 8;
+  if (const uint64_t soft = options.soft_limit_bytes; soft != 0) {
+    growth = std::min(growth, std::max(live / kLeastGrowth, soft > live ? soft - live : 0));
+  }
+  major_threshold_bytes = std::max<uint64_t>(options.growth_floor_bytes, growth);
   grown_bytes = 0;
   const uint64_t then_bytes = OldWords() * kWordBytes + major_threshold_bytes;
   major_start_bytes = then_bytes < options.incremental_from_bytes

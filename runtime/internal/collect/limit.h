@@ -1,4 +1,4 @@
-// Where the allocation of a thread stops next.
+// The limit at which the allocation of a thread stops next.
 #ifndef ALLOMON_RUNTIME_INTERNAL_COLLECT_LIMIT_H_
 #define ALLOMON_RUNTIME_INTERNAL_COLLECT_LIMIT_H_
 

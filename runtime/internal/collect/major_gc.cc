@@ -2,6 +2,7 @@
 #include "runtime/internal/collect/collector.h"
 #include "runtime/internal/collect/mark_weak.h"
 #include "runtime/internal/collect/marker.h"
+#include "runtime/internal/collect/reserve.h"
 #include "runtime/internal/collect/roots.h"
 #include "runtime/internal/collect/stack_roots.h"
 
@@ -33,7 +34,7 @@ void ReopenNurseries(HeapCore& heap, const WholeMarker& marker) {
 
 }  // namespace
 
-bool MarkAndSweep(HeapCore& heap, size_t keep_free_blocks) {
+bool MarkAndSweep(HeapCore& heap) {
   ALLOMON_DCHECK("inv.world", heap.world.IsStoppedByMe());
   for (Mutator* m = heap.world.first(); m != nullptr; m = m->next) m->CloseOldWindow();
   if (!FindStackObjects(heap)) return false;
@@ -56,8 +57,10 @@ bool MarkAndSweep(HeapCore& heap, size_t keep_free_blocks) {
   FilterTables(heap, marker, [](Object*) { return true; });
   ReopenNurseries(heap, marker);
   CountMajor(heap, marker.marked_old_words() + heap.young.old_bytes() / kWordBytes);
-  heap.blocks.Sweep(keep_free_blocks);
-  heap.large.Sweep();
+  // The free blocks that stay are for the growth of the heap as it is now.
+  heap.SetMajorThreshold();
+  heap.blocks.Sweep(BlocksToKeep(heap));
+  heap.large.Sweep(heap.major_threshold_bytes);
   return true;
 }
 

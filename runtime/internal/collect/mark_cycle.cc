@@ -200,7 +200,7 @@ void MarkCycle::GiveUp() {
   marker.Rescan();
   MarkEphemerons(marker, never);
   for (Mutator* m = heap_.world.first(); m != nullptr; m = m->next) m->CloseOldWindow();
-  // Without memory for the objects of stacks the other marking would fail before it frees anything.
+  // The other marking would fail here, too, before it has freed anything.
   if (!NoteStackObjects(heap_)) return Complete();
   heap_.cycle.EnterPhase(Phase::kIdle);
   TellMutators(false);
@@ -310,7 +310,7 @@ void MarkCycle::EndMarking() ALLOMON_NO_THREAD_SAFETY_ANALYSIS {  // the collect
   ForgetDeadEphemerons(heap_, marker);
   DropDeadStays();
   if (heap_.options.verify) VerifyMarked(heap_, [&](Object* o) { return marker.IsMarked(o); });
-  // From here on Remember() notes nothing for this cycle.
+  // Remember() now notes nothing for this cycle.
   heap_.cycle.EnterPhase(Phase::kSweep);
   TellMutators(false);
   RestrictTenure();
@@ -321,7 +321,7 @@ void MarkCycle::EndMarking() ALLOMON_NO_THREAD_SAFETY_ANALYSIS {  // the collect
   heap_.cycle.pacing.BeginSweep(heap_.major_threshold_bytes);
   heap_.cycle.keep_free_blocks = BlocksToKeep(heap_);
   heap_.blocks.EndMarking();
-  heap_.large.BeginSweep();
+  heap_.large.BeginSweep(heap_.major_threshold_bytes);
   heap_.slice_marker.reset();
 }
 
@@ -336,7 +336,7 @@ void MarkCycle::EndSweep() {
   heap_.cycle.EnterPhase(Phase::kRelease);
 }
 
-// They are the holes of the nursery from now on, as behind a collection at once.
+// They are the holes of the nursery from now on, as after a collection at once.
 void MarkCycle::DropDeadStays() {
   const size_t old_bytes = heap_.young.old_bytes();
   const size_t young_bytes = heap_.young.young_bytes();

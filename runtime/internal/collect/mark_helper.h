@@ -20,11 +20,11 @@ class HeapCore;
 // until its next collection) the program's own threads do the work in their pauses.
 class MarkHelper {
  public:
-  // A piece of the work; false if there is none.
+  // Does a piece of the work; false if nothing is left.
   using Work = bool (*)(HeapCore&);
 
   MarkHelper(HeapCore& heap, ChunkStock& stock) : heap_(heap), stock_(stock) {}
-  // Ends the thread, behind the slice that it is in.
+  // Ends the thread, after the slice that it is in.
   ~MarkHelper();
   MarkHelper(const MarkHelper&) = delete;
   MarkHelper& operator=(const MarkHelper&) = delete;

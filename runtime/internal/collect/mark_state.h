@@ -1,4 +1,4 @@
-// What a collection in slices knows (mark_cycle.h): its phase, the objects that stay, the slots
+// The state of a collection in slices (mark_cycle.h): its phase, the objects that stay, the slots
 // that it has noted.
 #ifndef ALLOMON_RUNTIME_INTERNAL_COLLECT_MARK_STATE_H_
 #define ALLOMON_RUNTIME_INTERNAL_COLLECT_MARK_STATE_H_

@@ -219,7 +219,7 @@ class Marker {
     ForEachSlotBetween(type, object, from, to, [this](Slot& slot) { ScanSlot(slot, true); });
   }
 
-  // Does one step of work; false if there was none left.
+  // Does one step of work; false if nothing was left.
   bool Step() {
     if (Object* const object = stack_.Pop(); object != nullptr) return Scan(object), true;
     if (n_reserved_ > 0) return Scan(reserved_[--n_reserved_]), true;

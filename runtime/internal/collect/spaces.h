@@ -1,4 +1,4 @@
-// The spaces of a heap, and what a marking notes of them.
+// The spaces of a heap, and the notes of a marking about them.
 #ifndef ALLOMON_RUNTIME_INTERNAL_COLLECT_SPACES_H_
 #define ALLOMON_RUNTIME_INTERNAL_COLLECT_SPACES_H_
 

@@ -38,6 +38,7 @@ void PoisonFreeLines(char* block, const uint8_t* lines) {
 BlockSpace::~BlockSpace() {
   for (Chunk* chunk : chunks_) FreeChunkMemory(chunk);
   while (Chunk* const chunk = TakeReleased()) FreeChunkMemory(chunk);
+  FreeChunks(TakeAside());
 }
 
 bool BlockSpace::AddChunk() {
@@ -212,7 +213,6 @@ void BlockSpace::Sweep(size_t keep_blocks) {
     }
   }
   ChooseReleases(keep_blocks);
-  while (Chunk* const chunk = TakeReleased()) FreeChunkMemory(chunk);
 }
 
 // Chunks added during the walk have nothing to clear or sweep.

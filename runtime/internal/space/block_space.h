@@ -8,6 +8,7 @@
 #define ALLOMON_RUNTIME_INTERNAL_SPACE_BLOCK_SPACE_H_
 
 #include <cstddef>
+#include <utility>
 
 #include "runtime/internal/space/chunk.h"
 #include "runtime/internal/space/chunk_stock.h"
@@ -45,8 +46,8 @@ class BlockSpace {
   size_t bytes() const { return chunks_.size() * kChunkBytes; }
 
   void ClearMarks();
-  // Finds the holes from the marked lines.  Keeps at least `keep_blocks` free blocks, and gives
-  // further entirely free chunks back.
+  // Finds the holes from the marked lines.  Keeps at least `keep_blocks` free blocks, and releases
+  // further entirely free chunks.
   void Sweep(size_t keep_blocks);
 
   template <typename Visit>
@@ -81,6 +82,12 @@ class BlockSpace {
   // Removes one of the chosen chunks and returns it for the caller to free; nullptr if there is
   // none left.
   Chunk* TakeReleased();
+  // The same without slices, in two steps: the collection puts the chosen chunks aside, and the
+  // collector takes them, linked by next_released, when it lets the world run.
+  void PutReleasedAside() {
+    if (aside_ == nullptr) aside_ = std::exchange(released_, nullptr);
+  }
+  Chunk* TakeAside() { return std::exchange(aside_, nullptr); }
 
   ChunkStock& stock() { return stock_; }
   // Sets whether chunks added later have small pages, which are taken one by one.
@@ -141,6 +148,7 @@ class BlockSpace {
   ChunkStock stock_;
   uintptr_t walked_ = 0;  // the walk over the chunks has come down to this address
   Chunk* released_ = nullptr;
+  Chunk* aside_ = nullptr;
 };
 
 }  // namespace allomon::gc::internal

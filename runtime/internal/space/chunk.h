@@ -109,7 +109,7 @@ struct Chunk {
     memset(&marks[block * kMarksPerBlock], byte, kMarksPerBlock * sizeof(marks[0]));
   }
 
-  // The marked object that holds the byte; nullptr if there is none.
+  // The marked object that holds the byte; nullptr if no object does.
   Object* MarkedAt(char* byte);
   // Returns the object that holds the byte, among those promoted since the last marking; the byte
   // is in no marked line.

@@ -31,7 +31,14 @@ Chunk* NewChunkMemory(ChunkPages pages) {
 
 void FreeChunkMemory(Chunk* chunk) {
   ALLOMON_GC_UNPOISON(chunk, kChunkBytes);
+  // Backends keep the memory of freed blocks, mimalloc for good: 600 MB of dropped objects left
+  // 635 MB resident.
+  ForgetMemory(chunk, kChunkBytes);
   backend::Free(chunk);
+}
+
+void FreeChunks(Chunk* first) {
+  while (first != nullptr) FreeChunkMemory(std::exchange(first, first->next_released));
 }
 
 ChunkStock::~ChunkStock() {

@@ -27,6 +27,8 @@ enum class ChunkPages {
 // memory.
 Chunk* NewChunkMemory(ChunkPages pages);
 void FreeChunkMemory(Chunk* chunk);
+// Frees chunks that are linked by next_released.
+void FreeChunks(Chunk* first);
 
 // Any thread.
 class ChunkStock {

@@ -11,7 +11,7 @@ namespace allomon::gc::internal {
 LargeSpace::~LargeSpace() {
   ClearMarks();
   SweepAll();
-  Sweep();
+  Sweep(SIZE_MAX);
 }
 
 // Claims the bytes together with an entry in the list of nodes.
@@ -86,8 +86,8 @@ Object* LargeSpace::Allocate(uint64_t words, size_t most_bytes) {
 
 void LargeSpace::ClearMarks() { ++marking_; }
 
-void LargeSpace::Sweep() {
-  BeginSweep();
+void LargeSpace::Sweep(size_t keep_bytes) {
+  BeginSweep(keep_bytes);
   SweepAll();
 }
 
@@ -97,15 +97,20 @@ void LargeSpace::SweepAll() {
 }
 
 void LargeSpace::Free(Dead& dead) {
-  while (dead.count > 0) backend::Free(dead.nodes[--dead.count]);
+  while (dead.count > 0) {
+    LargeNode* const node = dead.nodes[--dead.count];
+    if (!dead.keeps_pages) ForgetWholePages(node, node->bytes());
+    backend::Free(node);
+  }
 }
 
-void LargeSpace::BeginSweep() {
+void LargeSpace::BeginSweep(size_t keep_bytes) {
   const MutexHolder hold(mutex_);
   ALLOMON_DCHECK("inv.mark.cycle", !sweeping_);
   sweeping_ = true;
   sweep_kept_ = sweep_next_ = sweep_sorted_ = 0;
   sweep_end_ = nodes_.size();
+  sweep_keep_bytes_ = keep_bytes;
 }
 
 // Appends the nodes added during the sweep to the nodes that the sweep kept.
@@ -122,6 +127,7 @@ bool LargeSpace::SweepNext(Dead& dead) {
   const MutexHolder hold(mutex_);
   if (!sweeping_) return false;
   const size_t end = std::min(sweep_next_ + kSweptAtOnce, sweep_end_);
+  dead.keeps_pages = sweep_keep_bytes_ > 0;
   for (; sweep_next_ < end; ++sweep_next_) {
     LargeNode* const node = nodes_[sweep_next_];
     if (node->mark == marking_) {
@@ -133,6 +139,8 @@ bool LargeSpace::SweepNext(Dead& dead) {
     ALLOMON_DCHECK("inv.large.claims", bytes_ >= node->bytes());
     ALLOMON_DCHECK_LE("inv.large.sweep", dead.count, kSweptAtOnce);
     bytes_ -= node->bytes();
+    if (!dead.keeps_pages) dropped_bytes_.fetch_add(node->bytes(), std::memory_order_relaxed);
+    sweep_keep_bytes_ -= std::min(sweep_keep_bytes_, node->bytes());
   }
   ALLOMON_DCHECK_LE("inv.large.sweep", sweep_kept_, sweep_next_);
   if (sweep_next_ == sweep_end_) EndSweepLocked();

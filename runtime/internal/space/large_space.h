@@ -2,6 +2,7 @@
 #ifndef ALLOMON_RUNTIME_INTERNAL_SPACE_LARGE_SPACE_H_
 #define ALLOMON_RUNTIME_INTERNAL_SPACE_LARGE_SPACE_H_
 
+#include <atomic>
 #include <utility>
 
 #include "runtime/internal/object/object.h"
@@ -55,8 +56,9 @@ class LargeSpace {
     LargeNode::Of(object)->mark = marking_;
     return true;
   }
-  // Frees the unmarked objects.
-  void Sweep();
+  // Frees the unmarked objects.  The pages of those beyond the first `keep_bytes` go back to the
+  // system at once, since a backend keeps them; the others are for objects to come.
+  void Sweep(size_t keep_bytes);
   // Sweeps in pieces: after BeginSweep(), SweepNext() looks at some objects and returns false when
   // no objects are left.  It fills `dead` with those that Free() must free.  Other threads may
   // allocate meanwhile.
@@ -64,10 +66,13 @@ class LargeSpace {
   struct Dead {
     LargeNode* nodes[kSweptAtOnce];
     size_t count = 0;
+    bool keeps_pages = true;
   };
-  void BeginSweep();
+  void BeginSweep(size_t keep_bytes);
   bool SweepNext(Dead& dead);
   static void Free(Dead& dead);
+  // Returns the bytes that were found dead, beyond those to keep, since the last call.
+  size_t TakeDroppedBytes() { return dropped_bytes_.exchange(0, std::memory_order_relaxed); }
 
   // `visit` must not allocate in this space.  Not between BeginSweep() and the end of the sweep.
   template <typename Visit>
@@ -124,7 +129,9 @@ class LargeSpace {
   size_t sweep_sorted_ ALLOMON_GUARDED_BY(mutex_) = 0;  // sorted ones among the kept nodes
   size_t sweep_next_ ALLOMON_GUARDED_BY(mutex_) = 0;
   size_t sweep_end_ ALLOMON_GUARDED_BY(mutex_) = 0;
+  size_t sweep_keep_bytes_ ALLOMON_GUARDED_BY(mutex_) = 0;  // of objects still to be found dead
   size_t bytes_ ALLOMON_GUARDED_BY(mutex_) = 0;
+  std::atomic<size_t> dropped_bytes_{0};
   // Written while the world is stopped.
   uint32_t marking_ = 0;
 };

@@ -1,6 +1,7 @@
 #include "runtime/internal/space/memory.h"
 
 #include <sys/mman.h>
+#include <unistd.h>
 
 #include <cerrno>
 #include <cstdint>
@@ -38,7 +39,14 @@ void ReleaseMemory(void* start, size_t size_bytes) {
   munmap(start, size_bytes);
 }
 
-void ForgetMemory(void* start, size_t size_bytes) { madvise(start, size_bytes, MADV_DONTNEED); }
+void ForgetMemory(void* start, size_t size_bytes) { Advise(start, size_bytes, MADV_DONTNEED); }
+
+void ForgetWholePages(void* start, size_t size_bytes) {
+  static const uintptr_t page_bytes = static_cast<uintptr_t>(sysconf(_SC_PAGESIZE));
+  const uintptr_t begin = (reinterpret_cast<uintptr_t>(start) + page_bytes - 1) & ~(page_bytes - 1);
+  const uintptr_t end = (reinterpret_cast<uintptr_t>(start) + size_bytes) & ~(page_bytes - 1);
+  if (begin < end) ForgetMemory(reinterpret_cast<void*>(begin), end - begin);
+}
 
 void PreferHugePages(void* start, size_t size_bytes) { Advise(start, size_bytes, MADV_HUGEPAGE); }
 

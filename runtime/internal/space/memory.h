@@ -18,6 +18,8 @@ void* ReserveMemory(size_t size_bytes);
 void ReleaseMemory(void* start, size_t size_bytes);
 // Gives the pages back; they read as zero afterwards.
 void ForgetMemory(void* start, size_t size_bytes);
+// The same for the pages that lie in the memory entirely.
+void ForgetWholePages(void* start, size_t size_bytes);
 
 // Tells the system that all of the memory will be used, so it may use huge pages, one fault each.
 // Does nothing if there are no huge pages or the range contains no whole one.

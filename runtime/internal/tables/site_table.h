@@ -79,7 +79,7 @@ class SiteTable {
   void NotePromoted(SiteRecord& record, bool promoted);
   void NoteBornOld(SiteRecord& record, bool lives);
 
-  // What is known since the last change of the site's state.
+  // The knowledge since the last change of the site's state.
   struct Counts {
     Share promoted;
     uint64_t changes = 0;  // of the state, in all

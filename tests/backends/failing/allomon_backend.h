@@ -47,6 +47,7 @@ inline void* Realloc(void* block, size_t size_bytes) {
 inline void Free(void* block) { free(block); }
 inline size_t UsableSize(const void* block) { return malloc_usable_size(const_cast<void*>(block)); }
 inline size_t GoodSize(size_t size_bytes) { return size_bytes; }
+inline void Collect() {}
 
 }  // namespace allomon::backend
 
