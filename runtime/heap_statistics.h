@@ -30,14 +30,20 @@ struct HeapStatistics {
   uint64_t old_space_bytes = 0;  // chunks and large objects, bounded by limit_bytes
   uint64_t peak_old_space_bytes = 0;
 
-  // Pauses, from the stop of the world to its resumption.  pauses[i] counts the pauses below 2^i
-  // microseconds and not below 2^(i-1).  Major ones are those in which a major collection was done,
-  // begun, carried on or ended.
+  // Pauses, from the request to stop the world to its resumption.  pauses[i] counts the pauses
+  // below 2^i microseconds and not below 2^(i-1).  Major ones are those in which a major collection
+  // was done, begun, carried on or ended.
   static constexpr int kPauseBuckets = 24;
   uint64_t minor_pauses[kPauseBuckets] = {};
   uint64_t major_pauses[kPauseBuckets] = {};
   uint64_t total_pause_ns = 0;
   uint64_t longest_pause_ns = 0;
+  // The parts of these pauses until the last thread stood, and the kernel's id of the thread for
+  // which the longest one waited (0: none ran).  A thread comes late that computes for long without
+  // an allocation, a Safepoint() or a NativeRegion.
+  uint64_t total_stop_ns = 0;
+  uint64_t longest_stop_ns = 0;
+  uint32_t longest_stop_thread = 0;
 };
 
 // The live objects of one type.  Types of one name are one.

@@ -101,10 +101,8 @@ TEST(DeepRecursionTest, TenThousandFramesFindTheirObjects) {
 
 #if defined(__SANITIZE_THREAD__)
 constexpr long kManyFrames = 50'000;  // the sanitizer has a stack of its own, of 65,536 entries
-constexpr useconds_t kPauseMicros = 1000;  // a collection takes 40 ms
 #else
 constexpr long kManyFrames = 100'000;
-constexpr useconds_t kPauseMicros = 100;
 #endif
 
 TEST(DeepRecursionTest, HundredThousandFramesFindTheirObjects) {
@@ -172,9 +170,6 @@ TEST(DeepRecursionTest, TwoThreadsDiveWhileAThirdCollects) {
     for (; diving != 0; ++rounds) {
       heap->Collect(rounds % 4 == 3 ? CollectionKind::kMajor : CollectionKind::kMinor);
       EXPECT_EQ(own->head + own->tail->head, 11);
-      // Stops are not fair ("Threads" in runtime/README.md): without a pause the recursing threads
-      // hardly run.
-      usleep(kPauseMicros);
     }
   };
   { const DeepThread a(kDeepBytes, &first), b(kDeepBytes, &second), c(kDeepBytes, &collects); }

@@ -48,6 +48,43 @@ TEST(ThreadsTest, ManyThreadsAllocateAtOnce) {
   EXPECT_EQ(wrong, 0);
 }
 
+// A thread that collects in a loop lets the others out of its stops, and run between them.
+TEST(ThreadsTest, AThreadThatCollectsInALoopLeavesTimeToOthers) {
+  constexpr int kWorkers = 3;
+  constexpr int kRounds = 200;  // that collect, at most, until the others have done their work
+  const auto heap = Heap::Create(Options()).value();
+  std::atomic<int> begun{0};
+  std::atomic<int> left{kWorkers};
+  std::atomic<int> wrong{0};
+  std::vector<std::thread> threads;
+  for (int t = 0; t < kWorkers; ++t) {
+    threads.emplace_back([&] {
+      const Mutator mutator(*heap);
+      ++begun;
+      while (begun != kWorkers) Safepoint();
+      // So many safepoints that each needs several stops if it gets no further than the next one.
+      for (int i = 0; i < 100000; ++i) {
+        const Local<Cell> cell = make<Cell>(i, nullptr);
+        wrong += cell->head != i;
+      }
+      --left;
+    });
+  }
+  const Mutator mutator(*heap);
+  while (begun != kWorkers) Safepoint();
+  int rounds = 0;
+  for (; left != 0; ++rounds) heap->Collect(CollectionKind::kMajor);
+  for (std::thread& thread : threads) {
+    const NativeRegion native;
+    thread.join();
+  }
+  EXPECT_EQ(wrong, 0);
+  EXPECT_LT(rounds, kRounds);
+  const HeapStatistics s = heap->statistics();
+  EXPECT_GT(s.total_stop_ns, 0u);
+  EXPECT_LE(s.longest_stop_ns, s.longest_pause_ns);
+}
+
 TEST(ThreadsTest, CollectionDoesNotWaitForNativeRegions) {
   const auto heap = Heap::Create(Options()).value();
   std::atomic<bool> inside{false};

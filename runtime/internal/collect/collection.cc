@@ -49,6 +49,7 @@ void ResizeNurseries(HeapCore& heap) {
   }
 }
 
+// Counts the time from the request on: threads that had stood by then could not run, either.
 void CountPause(HeapCore& heap, CollectionKind kind, uint64_t ns) {
   int bucket = 0;
   while (bucket < HeapStatistics::kPauseBuckets - 1 && (ns / 1000) >> bucket != 0) ++bucket;
@@ -56,6 +57,11 @@ void CountPause(HeapCore& heap, CollectionKind kind, uint64_t ns) {
                                     : heap.statistics.major_pauses)[bucket];
   heap.statistics.total_pause_ns += ns;
   heap.statistics.longest_pause_ns = std::max(heap.statistics.longest_pause_ns, ns);
+  const uint64_t stop_ns = heap.world.stood_ns() - heap.world.requested_ns();
+  heap.statistics.total_stop_ns += stop_ns;
+  if (stop_ns <= heap.statistics.longest_stop_ns) return;
+  heap.statistics.longest_stop_ns = stop_ns;
+  heap.statistics.longest_stop_thread = heap.world.last_to_stand();
 }
 
 // mimalloc keeps the pages of freed blocks that lie there in part, the first one of each large
@@ -104,7 +110,7 @@ bool RunCollection(HeapCore& heap, CollectionKind kind, bool due) {
   GrowReserve(heap);
   GrantNurseries(heap);
   collector.AddBytes(promoted_bytes);
-  const uint64_t ns = NowNs() - start;
+  const uint64_t ns = NowNs() - heap.world.requested_ns();
   CountPause(heap, pause, ns);
   if (heap.options.listener != nullptr) heap.options.listener->OnCollectionEnd(pause, ns);
   return done;

@@ -1,5 +1,9 @@
 #include "runtime/internal/collect/world.h"
 
+#include <time.h>
+
+#include "runtime/internal/collect/mark_slices.h"
+
 namespace allomon::gc::internal {
 namespace {
 
@@ -13,6 +17,7 @@ void Change(Mutator& mutator, MutatorState from, MutatorState to) {
 
 void World::StandLocked(Mutator& mutator, MutatorState as) {
   Change(mutator, MutatorState::kRunning, as);
+  if (stopping()) last_to_stand_ = mutator.thread_id;
   if (--running_ == 0) all_stand_.NotifyOne();
   ALLOMON_DCHECK("inv.world.count", CountsAgreeLocked());
 }
@@ -34,7 +39,12 @@ bool World::CountsAgreeLocked() const {
 }
 
 void World::WaitForResumeLocked() {
+  if (!stopping()) return;
+  ++waiting_;
   while (stopping()) resumed_.Wait(mutex_);
+  --waiting_;
+  if (coming_ != 0 && --coming_ == 0) came_.NotifyOne();
+  ALLOMON_DCHECK_LE("inv.world.count", coming_, waiting_);
 }
 
 // The tracker learns of a mutator, and forgets it, in the same step as the world.  A fork stops the
@@ -84,6 +94,10 @@ void World::ParkIfStopping(Mutator& mutator) {
 // Threads that stand are told, too, because their limits must not outlive their nurseries.
 void World::RequestStopLocked() {
   stopping_.store(true, std::memory_order_relaxed);
+  ++stops_;
+  requested_ns_ = NowNs();
+  last_to_stand_ = 0;
+  came_.NotifyOne();
   // Pairs with the fence in PublishLimit(): either the owner of a limit sees
   // `stopping`, or its limit is overwritten here.
   std::atomic_thread_fence(std::memory_order_seq_cst);
@@ -92,7 +106,41 @@ void World::RequestStopLocked() {
   }
 }
 
+// Waits until the others have come out of this thread's last stop.  Returns the time at which their
+// turn ends; 0 if there is none.
+uint64_t World::EndOfTurnLocked() {
+  constexpr uint64_t kPart = 4;  // of the pause, so the others have at least a fifth of the time
+  if (held_ == 0 || stopper_thread_.load(std::memory_order_relaxed) != pthread_self()) return 0;
+  while (coming_ != 0 && !stopping()) came_.Wait(mutex_);
+  const uint64_t until_ns = resumed_ns_ + (resumed_ns_ - requested_ns_) / kPart;
+  return stopping() || NowNs() >= until_ns ? 0 : until_ns;
+}
+
+// Returns false if another thread has stopped the world meanwhile.
+bool World::GiveOthersATurn(Mutator* caller) {
+  uint64_t until_ns = 0;
+  uint64_t stops = 0;
+  {
+    const MutexHolder hold(mutex_);
+    until_ns = EndOfTurnLocked();
+    if (until_ns == 0) return true;
+    stops = stops_;
+    if (caller != nullptr) {
+      Stand(*caller);
+      StandLocked(*caller, MutatorState::kNative);
+    }
+  }
+  const timespec until = {static_cast<time_t>(until_ns / 1000000000),
+                          static_cast<long>(until_ns % 1000000000)};
+  clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &until, nullptr);
+  const MutexHolder hold(mutex_);
+  WaitForResumeLocked();
+  if (caller != nullptr) RunLocked(*caller, MutatorState::kNative);
+  return stops == stops_;
+}
+
 bool World::Stop(Mutator* caller) {
+  if (!GiveOthersATurn(caller)) return false;
   const MutexHolder hold(mutex_);
   if (stopping()) {
     if (caller != nullptr) {
@@ -106,7 +154,9 @@ bool World::Stop(Mutator* caller) {
   stopper_thread_.store(pthread_self(), std::memory_order_relaxed);
   stopper_ = caller;
   if (caller != nullptr) StandLocked(*caller, MutatorState::kStopping);
+  last_to_stand_ = 0;
   while (running_ != 0) all_stand_.Wait(mutex_);
+  stood_ns_ = NowNs();
   return true;
 }
 
@@ -116,6 +166,8 @@ void World::Resume() {
   ALLOMON_DCHECK_EQ("inv.world", running_, 0);
   stopping_.store(false, std::memory_order_relaxed);
   if (stopper_ != nullptr) RunLocked(*stopper_, MutatorState::kStopping);
+  held_ = coming_ = waiting_;
+  resumed_ns_ = NowNs();
   resumed_.NotifyAll();
 }
 
@@ -135,6 +187,7 @@ Mutator* World::ResetAfterFork(Mutator* survivor) {
   mutex_.ResetInForkedChild();
   all_stand_.ResetInForkedChild();
   resumed_.ResetInForkedChild();
+  came_.ResetInForkedChild();
   const MutexHolder hold(mutex_);
   Mutator* others = nullptr;
   while (first_ != nullptr) {
@@ -148,7 +201,7 @@ Mutator* World::ResetAfterFork(Mutator* survivor) {
   }
   first_ = survivor;
   if (survivor != nullptr) survivor->next = nullptr;
-  running_ = 0;
+  running_ = waiting_ = coming_ = held_ = 0;
   stopping_.store(false, std::memory_order_relaxed);
   if (stopper_ != nullptr) RunLocked(*stopper_, MutatorState::kStopping);
   return others;

@@ -39,6 +39,9 @@ class World {
   // Stops all other threads.  Returns false if another thread has begun to stop the world: the
   // caller was then parked for that collection, and must check its state again.  `caller` is the
   // calling thread's mutator; nullptr when the thread is not attached or stands.
+  //
+  // A thread that stopped the world last time, too, first waits until the others have come out of
+  // that stop and have run for a quarter of the time that it took.
   bool Stop(Mutator* caller);
   // The same, and again after the collections of others, until this thread has stopped the world.
   void StopSurely(Mutator* caller) {
@@ -47,6 +50,13 @@ class World {
   }
   // Called by the thread that has stopped the world.
   void Resume();
+
+  // The last stop, on the clock of pauses: when a thread asked for it, and when all others stood.
+  // Called by the thread that has stopped the world.
+  uint64_t requested_ns() const ALLOMON_NO_THREAD_SAFETY_ANALYSIS { return requested_ns_; }
+  uint64_t stood_ns() const ALLOMON_NO_THREAD_SAFETY_ANALYSIS { return stood_ns_; }
+  // The kernel's id of the thread that stood last; 0 if all others stood when the stop began.
+  uint32_t last_to_stand() const ALLOMON_NO_THREAD_SAFETY_ANALYSIS { return last_to_stand_; }
 
   void EnterNative(Mutator& mutator);
   void LeaveNative(Mutator& mutator);
@@ -81,18 +91,31 @@ class World {
   void WaitForResumeLocked() ALLOMON_REQUIRES(mutex_);
   void StandLocked(Mutator& mutator, MutatorState as) ALLOMON_REQUIRES(mutex_);
   void RunLocked(Mutator& mutator, MutatorState was) ALLOMON_REQUIRES(mutex_);
+  bool GiveOthersATurn(Mutator* caller);
+  uint64_t EndOfTurnLocked() ALLOMON_REQUIRES(mutex_);
   void LeaveLocked(Mutator& mutator) ALLOMON_REQUIRES(mutex_);
   bool CountsAgreeLocked() const ALLOMON_REQUIRES(mutex_);
 
   Mutex mutex_;
   Condition all_stand_;
   Condition resumed_;
+  Condition came_;
   std::atomic<bool> stopping_{false};  // written under mutex_
   // The thread that has stopped the world, and its mutator if that was running; written under
   // mutex_.
   std::atomic<pthread_t> stopper_thread_{0};
   Mutator* stopper_ ALLOMON_GUARDED_BY(mutex_) = nullptr;
   int running_ ALLOMON_GUARDED_BY(mutex_) = 0;
+  // Threads that wait for the world to be resumed, those that did when it last was, and those of
+  // them that have not come out since: coming_ <= waiting_.
+  int waiting_ ALLOMON_GUARDED_BY(mutex_) = 0;
+  int held_ ALLOMON_GUARDED_BY(mutex_) = 0;
+  int coming_ ALLOMON_GUARDED_BY(mutex_) = 0;
+  uint64_t stops_ ALLOMON_GUARDED_BY(mutex_) = 0;
+  uint64_t requested_ns_ ALLOMON_GUARDED_BY(mutex_) = 0;
+  uint64_t stood_ns_ ALLOMON_GUARDED_BY(mutex_) = 0;
+  uint64_t resumed_ns_ ALLOMON_GUARDED_BY(mutex_) = 0;
+  uint32_t last_to_stand_ ALLOMON_GUARDED_BY(mutex_) = 0;
   Mutator* first_ ALLOMON_GUARDED_BY(mutex_) = nullptr;
   uint64_t departed_words_ ALLOMON_GUARDED_BY(mutex_) = 0;
 };
