@@ -13,6 +13,10 @@ namespace {
 // A block with fewer free lines than this is not searched for holes.
 constexpr size_t kFewestFreeLines = 16;
 
+// Blocks in which the hole for one object above a line is looked for.  An overflow block takes
+// three such objects at least, so the looks are some hundred cycles for each.
+constexpr size_t kBlocksToLookInto = 8;
+
 // Returns the first line from `begin` on whose mark is `mark`; `end` if there is no such line.
 size_t FindLine(const uint8_t* lines, size_t begin, size_t end, int mark) {
   const void* found = memchr(lines + begin, mark, end - begin);
@@ -100,10 +104,44 @@ bool BlockSpace::FindHoleInBlock() {
   cursor_ = hole_search_ + begin * kLineBytes;
   end_ = hole_search_ + end * kLineBytes;
   hole_search_ = end_;
-  ALLOMON_GC_UNPOISON(cursor_, static_cast<size_t>(end_ - cursor_));
   if (begin == end) return false;
-  lines[begin] = kHoleLine;
+  TakeHole(cursor_, end_);
   return true;
+}
+
+// Two searches go through a block: the lines of a hole that one has taken are no hole to the other.
+char* BlockSpace::TakeHole(char* begin, char* end) {
+  uint8_t* const lines = Chunk::Of(begin)->LinesOf(begin);
+  ALLOMON_DCHECK_EQ("inv.space.hole", *lines, kFreeLine);
+  memset(lines, kFilledLine, static_cast<size_t>(end - begin) / kLineBytes);
+  *lines = kHoleLine;
+  ALLOMON_GC_UNPOISON(begin, static_cast<size_t>(end - begin));
+  return begin;
+}
+
+// Finds a hole of `bytes` in the next few blocks.  A smaller hole that it passes is left to objects
+// of at most a line.
+bool BlockSpace::FindOverflowHole(size_t bytes) {
+  for (size_t looks = 0; looks <= kBlocksToLookInto;) {
+    const size_t left = static_cast<size_t>(overflow_block_end_ - overflow_search_) / kLineBytes;
+    if (left * kLineBytes < bytes) {
+      if (overflow_next_ >= recyclable_.size()) return false;
+      overflow_search_ = recyclable_[overflow_next_++];
+      overflow_block_end_ = overflow_search_ + kBlockBytes;
+      ++looks;
+      continue;
+    }
+    const uint8_t* const lines = Chunk::Of(overflow_search_)->LinesOf(overflow_search_);
+    const size_t begin = FindLine(lines, 0, left, kFreeLine);
+    const size_t end = FindLine(lines, begin, left, kMarkedLine);
+    char* const hole = overflow_search_ + begin * kLineBytes;
+    overflow_search_ += end * kLineBytes;
+    if ((end - begin) * kLineBytes < bytes) continue;
+    overflow_ = TakeHole(hole, overflow_search_);
+    overflow_end_ = overflow_search_;
+    return true;
+  }
+  return false;
 }
 
 // Ends the filled part of a hole with a zero word: no header is 0, so a walk stops there.
@@ -137,8 +175,10 @@ char* BlockSpace::AllocateSlow(size_t bytes) {
   }
   if (bytes > static_cast<size_t>(overflow_end_ - overflow_)) {
     CloseHole(overflow_, overflow_end_);
-    overflow_ = TakeFreeBlock();
-    overflow_end_ = overflow_ + kBlockBytes;
+    if (!FindOverflowHole(bytes)) {
+      overflow_ = TakeFreeBlock();
+      overflow_end_ = overflow_ + kBlockBytes;
+    }
   }
   ALLOMON_DCHECK_LE("inv.space.hole", bytes, static_cast<size_t>(overflow_end_ - overflow_));
   char* start = overflow_;
@@ -194,6 +234,8 @@ Chunk* BlockSpace::TakeReleased() {
 
 void BlockSpace::ForgetHoles() {
   cursor_ = end_ = overflow_ = overflow_end_ = hole_search_ = hole_block_end_ = nullptr;
+  overflow_search_ = overflow_block_end_ = nullptr;
+  overflow_next_ = 0;
   recyclable_.clear();
 }
 

@@ -1,7 +1,8 @@
 // The old space of objects up to 8 KiB: mark-region.  Objects are placed by bumping a cursor
 // through holes, which are runs of lines in which the last marking found nothing.  An object that
-// does not fit and is larger than a line goes to an overflow block instead, so that it does not
-// waste the rest of the hole.  See "Old space" in runtime/README.md.
+// does not fit and is larger than a line does not waste the rest of the hole: it goes to a second
+// hole, which is one large enough in the next few blocks, or else a free block.  See "Old space" in
+// runtime/README.md.
 //
 // Used only while the world is stopped, except where stated.
 #ifndef ALLOMON_RUNTIME_INTERNAL_SPACE_BLOCK_SPACE_H_
@@ -120,6 +121,8 @@ class BlockSpace {
   char* AllocateSlow(size_t bytes);
   void TakeNextHole();
   bool FindHoleInBlock();
+  bool FindOverflowHole(size_t bytes);
+  static char* TakeHole(char* begin, char* end);
   void ForgetHoles();
   Chunk* NextOfWalk();
   void SweepBlock(char* block);
@@ -134,6 +137,11 @@ class BlockSpace {
   char* end_ = nullptr;
   char* overflow_ = nullptr;
   char* overflow_end_ = nullptr;
+  // The search for overflow holes goes through recyclable_ from its front, where those are that are
+  // used last: the block and the place in it that come next.
+  size_t overflow_next_ = 0;
+  char* overflow_search_ = nullptr;
+  char* overflow_block_end_ = nullptr;
   char* hole_search_ = nullptr;  // where in the recycled block the next search begins
   char* hole_block_end_ = nullptr;
 

@@ -26,7 +26,7 @@ Object* Chunk::MarkedAt(char* byte) {
 Object* Chunk::PromotedAt(char* byte) {
   const size_t first = OffsetOf(byte) / kBlockBytes * kLinesPerBlock;
   size_t line = OffsetOf(byte) / kLineBytes;
-  while (line > first && lines[line] == kFreeLine) --line;
+  while (line > first && (lines[line] == kFreeLine || lines[line] == kFilledLine)) --line;
   if (lines[line] != kHoleLine) return nullptr;
   for (char* at = start() + line * kLineBytes; at <= byte;) {
     Object* const object = reinterpret_cast<Object*>(at + kWordBytes);

@@ -21,9 +21,10 @@ inline constexpr size_t kUsableBlocks = kBlocksPerChunk - kFirstBlock;
 inline constexpr size_t kLinesPerBlock = kBlockBytes / kLineBytes;
 inline constexpr size_t kMarksPerBlock = kBlockBytes / kWordBytes / 64;
 
-// The state of a line: no marked object touches it; a marked object does; or a hole that was filled
-// since begins here.  The other lines of a filled hole are free lines.
-enum Line : uint8_t { kFreeLine = 0, kMarkedLine = 1, kHoleLine = 2 };
+// The state of a line: no marked object touches it; a marked object does; a hole that was filled
+// since begins here, or goes on here.  A block that was taken as a whole is a hole whose other
+// lines are free.
+enum Line : uint8_t { kFreeLine = 0, kMarkedLine = 1, kHoleLine = 2, kFilledLine = 3 };
 
 struct Chunk {
   uint8_t lines[kChunkBytes / kLineBytes];  // Line
