@@ -14,17 +14,19 @@ namespace allomon::gc::internal {
 // reached the fixed point.
 template <MarkMode kMode, typename Stop>
 bool MarkEphemerons(Marker<kMode>& marker, Stop stop) {
-  for (uint64_t before = 0; before != marker.progress();) {
+  bool done = true;
+  // The second pass finds nothing to do, unless there was no memory, or a young key was reached.
+  for (uint64_t before = 0; done && (before != marker.progress() || marker.has_missed());) {
     before = marker.progress();
+    marker.BeginEphemerons();
     for (Object* e = marker.first_ephemeron(); e != nullptr; e = EphemeronOf(e).next_marked) {
-      EphemeronSlots& slots = EphemeronOf(e);
-      if (slots.key == nullptr || !marker.IsMarked(slots.key)) continue;
-      marker.Visit(slots.value);
-      if (!marker.MarkUntil(stop)) return false;
-      marker.Rescan();
+      marker.VisitEphemeron(e);
     }
+    done = marker.MarkUntil(stop);
+    if (done) marker.Rescan();
   }
-  return true;
+  marker.EndEphemerons();
+  return done;
 }
 
 template <MarkMode kMode>

@@ -12,6 +12,7 @@
 #include "runtime/internal/collect/mark_stack.h"
 #include "runtime/internal/collect/spaces.h"
 #include "runtime/internal/object/value_word.h"
+#include "runtime/internal/tables/waiting_ephemerons.h"
 
 namespace allomon::gc::internal {
 
@@ -117,6 +118,24 @@ class Marker {
     return Chunk::Of(object)->IsMarked(object);
   }
 
+  // --- While ephemerons are followed, when all else is marked.  An object that becomes marked then
+  // is looked for among the keys that are awaited.
+  void BeginEphemerons() {
+    waiting_.Clear();
+    follows_ephemerons_ = true;
+    has_missed_ = false;
+  }
+  void EndEphemerons() { follows_ephemerons_ = false; }
+  // Visits the value if the key is marked; else it is visited when that becomes marked.
+  void VisitEphemeron(Object* ephemeron) {
+    EphemeronSlots& slots = EphemeronOf(ephemeron);
+    if (slots.key == nullptr) return;
+    if (IsMarked(slots.key)) return Visit(slots.value);
+    waiting_.Add(slots.key, ephemeron);
+  }
+  // Whether an ephemeron was met for whose value there was no memory.
+  bool has_missed() const { return has_missed_; }
+
   // The marked ephemerons, linked through themselves; the one found last comes first.
   Object* first_ephemeron() const { return ephemerons_; }
   uint64_t marked_words() const { return marked_words_; }
@@ -163,10 +182,30 @@ class Marker {
       EphemeronOf(object).next_marked = ephemerons_;
       ephemerons_ = object;
     }
+    if (__builtin_expect(follows_ephemerons_, 0)) Wake(object, type.kind);
     if (!HasReferences(type)) return;
     // If there is no memory for the entry, all slots of a long object are visited in one step.
     if (kInSlices && words > kLongWords && TryPush(long_, {object, 0})) return;
     Push(object);
+  }
+
+  __attribute__((noinline)) void Wake(Object* object, Kind kind) {
+    if (kind == Kind::kEphemeron) Follow(object);
+    waiting_.Take(object, [this](Object* ephemeron) { Follow(ephemeron); });
+  }
+
+  // Like VisitEphemeron(), but without marking anything: a chain of ephemerons would be a deep
+  // recursion.
+  void Follow(Object* ephemeron) {
+    const EphemeronSlots& slots = EphemeronOf(ephemeron);
+    if (slots.key == nullptr) return;
+    if (!IsMarked(slots.key)) {
+      waiting_.Add(slots.key, ephemeron);
+    } else if (kInSlices && IsYoung(slots.value)) {
+      Reach(slots.value);
+    } else if (PointsToObject(slots.value)) {
+      has_missed_ |= !TryPush(roots_, slots.value);
+    }
   }
 
   void Push(Object* object) {
@@ -279,6 +318,9 @@ class Marker {
   uint64_t marked_young_words_ = 0;
   uint32_t steps_ = 0;
   bool overflowed_ = false;
+  bool follows_ephemerons_ = false;
+  bool has_missed_ = false;
+  WaitingEphemerons waiting_;
 };
 
 using SliceMarker = Marker<MarkMode::kInSlices>;

@@ -6,6 +6,7 @@
 #include "runtime/internal/collect/roots.h"
 #include "runtime/internal/collect/stack_roots.h"
 #include "runtime/internal/object/check.h"
+#include "runtime/internal/tables/waiting_ephemerons.h"
 
 namespace allomon::gc::internal {
 namespace {
@@ -49,6 +50,19 @@ class Evacuation {
     }
   }
 
+  // If the key of an ephemeron has survived, its value survives.  If not, or if the ephemeron has
+  // not, it waits for that.  Returns whether a value had to be moved.
+  bool VisitEphemeron(Object* original) {
+    bool moves = VisitOneEphemeron(original);
+    while (!ready_.empty()) {
+      Object* const next = ready_.back();
+      ready_.pop_back();
+      moves |= VisitOneEphemeron(next);
+    }
+    return moves;
+  }
+  void ForgetWaiting() { waiting_.Clear(); }
+
   uint64_t moved_words() const { return moved_words_; }
 
   static Object* ForwardedTo(uintptr_t header) {
@@ -60,13 +74,32 @@ class Evacuation {
   __attribute__((always_inline)) bool VisitYoung(Slot& slot) {
     Object* const object = slot;
     const uintptr_t header = HeaderOf(object);
-    if (__builtin_expect((header & (kForwardedBit | kStaysBit)) == 0, 1)) {
+    if (__builtin_expect((header & (kForwardedBit | kStaysBit | kAwaitedBit)) == 0, 1)) {
       slot = Move(object, TypeOf(header));
       return false;
     }
-    if ((header & kForwardedBit) == 0) return true;
+    if ((header & kForwardedBit) == 0) {
+      if ((header & kStaysBit) != 0) return true;
+      slot = MoveAwaited(object);
+      return false;
+    }
     slot = ForwardedTo(header);
     return false;
+  }
+
+  bool VisitOneEphemeron(Object* original);
+
+  void Await(Object* object, Object* ephemeron) {
+    if (waiting_.Add(object, ephemeron)) HeaderOf(object) |= kAwaitedBit;
+  }
+
+  // Without memory the next pass over the ephemerons finds what has become ready.
+  __attribute__((noinline)) Object* MoveAwaited(Object* object) {
+    HeaderOf(object) &= ~kAwaitedBit;
+    Object* const copy = Move(object, TypeOf(HeaderOf(object)));
+    waiting_.Take(object,
+                  [this](Object* ephemeron) { static_cast<void>(TryPush(ready_, ephemeron)); });
+    return copy;
   }
 
   Object* Move(Object* object, const TypeInfo& type) {
@@ -88,6 +121,10 @@ class Evacuation {
   BlockSpace& blocks_;
   Object* pending_ = nullptr;
   uint64_t moved_words_ = 0;
+  // An ephemeron waits for the object.  The bit means something else in objects that stay only.
+  static constexpr uintptr_t kAwaitedBit = kTenuredBit;
+  WaitingEphemerons waiting_;
+  Vector<Object*> ready_;  // ephemerons that wait no longer
 };
 
 // Returns the present address of the object; nullptr if it is young, does not stay and has not been
@@ -194,18 +231,17 @@ void VisitStays(HeapCore& heap, Evacuation& evacuation) {
   });
 }
 
-// If the key of an ephemeron has survived, its value survives.  Returns whether the value had to be
-// moved.
-bool VisitEphemeron(Object* original, Evacuation& evacuation) {
+bool Evacuation::VisitOneEphemeron(Object* original) {
   Object* ephemeron = Survivor(original);
-  if (ephemeron == nullptr) return false;
+  if (ephemeron == nullptr) return Await(original, original), false;
   EphemeronSlots& slots = EphemeronOf(ephemeron);
+  if (slots.key == nullptr) return false;
   Object* key = Survivor(slots.key);
-  if (key == nullptr) return false;
+  if (key == nullptr) return Await(slots.key, original), false;
   slots.key = key;
   const bool moves = Survivor(slots.value) == nullptr && slots.value != nullptr;
-  evacuation.Visit(slots.value);
-  evacuation.Drain();
+  Visit(slots.value);
+  Drain();
   return moves;
 }
 
@@ -217,11 +253,13 @@ void ForEachRecentEphemeron(HeapCore& heap, Visit visit) {
   for (Object* ephemeron : heap.left_weaks) visit(ephemeron);
 }
 
-// Repeats until nothing changes, because a value may keep other keys alive.
+// Repeats until nothing changes, because a value may keep other keys alive.  The second pass finds
+// nothing, unless there was no memory to wait in.
 void VisitEphemerons(HeapCore& heap, Evacuation& evacuation) {
   for (bool moved = true; moved;) {
     moved = false;
-    ForEachRecentEphemeron(heap, [&](Object* e) { moved |= VisitEphemeron(e, evacuation); });
+    evacuation.ForgetWaiting();
+    ForEachRecentEphemeron(heap, [&](Object* e) { moved |= evacuation.VisitEphemeron(e); });
   }
   ForEachRecentEphemeron(heap, [](Object* original) {
     Object* ephemeron = Survivor(original);
