@@ -235,7 +235,7 @@ TEST(LimitTest, OldSpaceDoesNotRot) {
     const size_t count = kLiveBytes / bytes;
     Root<Array<Bytes>> live = make_array<Bytes>(count);
     uint64_t random = 1;
-    for (size_t i = 0; i < 12 * count; ++i) {
+    for (size_t i = 0; i < 8 * count; ++i) {
       random = random * 6364136223846793005u + 1442695040888963407u;
       const size_t at = i < count ? i : (random >> 33) % count;
       live->at(at) = make_bytes(std::string(bytes - 16, static_cast<char>('a' + at % 26)));

@@ -51,7 +51,7 @@ TEST(ThreadsTest, ManyThreadsAllocateAtOnce) {
 // A thread that collects in a loop lets the others out of its stops, and run between them.
 TEST(ThreadsTest, AThreadThatCollectsInALoopLeavesTimeToOthers) {
   constexpr int kWorkers = 3;
-  constexpr int kRounds = 200;  // that collect, at most, until the others have done their work
+  constexpr int kRounds = 1000;  // collections, at most, until the others have done their work
   const auto heap = Heap::Create(Options()).value();
   std::atomic<int> begun{0};
   std::atomic<int> left{kWorkers};
