@@ -57,6 +57,8 @@ target_link_libraries(allomon_malloc PUBLIC allomon_backend)
 allomon_whole(malloc ARCHIVES allomon_malloc)
 # A walk along frame pointers is what makes a captured stack cheap.
 target_compile_options(allomon_link_malloc INTERFACE -fno-omit-frame-pointer)
+# The table by which the walk goes on elsewhere.  gcc leaves it out of programs linked by -static.
+target_link_options(allomon_link_malloc INTERFACE -Wl,--eh-frame-hdr)
 
 # A program that is profiled as its environment says.
 allomon_sources_of(environment allocator environment)

@@ -4,6 +4,7 @@
 
 #include <dlfcn.h>
 #include <fcntl.h>
+#include <spawn.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/sysmacros.h>
@@ -17,6 +18,10 @@
 #include "tracker/base/check.h"
 #include "tracker/base/sys/raw_calls.h"
 #include "tracker/heap_client.h"
+
+// A static program has no next execvpe to look up.  The C library's archive has the same function
+// under this name, which the shared C library does not show.
+extern "C" int __execvpe(const char*, char* const*, char* const*) __attribute__((weak));
 
 namespace {
 
@@ -44,8 +49,23 @@ using Fexecve = int (*)(int, char* const*, char* const*);
 Execvpe g_next_execvpe = nullptr;
 Fexecve g_next_fexecve = nullptr;
 
+// A weak reference takes no member out of an archive.  The C library's posix_spawn searches PATH by
+// that function, so that the member is linked.
+[[maybe_unused]] __attribute__((used)) constexpr auto kLinksExecvpe = &posix_spawn;
+
+// The C library's begins with the same call.  It goes on by /proc on kernels before 3.19, which
+// have no such call.
+int ExecuteDescriptor(int fd, char* const* arguments, char* const* environment) {
+  return static_cast<int>(syscall(SYS_execveat, fd, "", arguments, environment, AT_EMPTY_PATH));
+}
+
 // Looked up before main, because dlsym() may not be called after vfork.
 __attribute__((constructor)) void FindNext() {
+  if (__execvpe != nullptr) {
+    g_next_execvpe = &__execvpe;
+    g_next_fexecve = &ExecuteDescriptor;
+    return;
+  }
   g_next_execvpe = reinterpret_cast<Execvpe>(dlsym(RTLD_NEXT, "execvpe"));
   g_next_fexecve = reinterpret_cast<Fexecve>(dlsym(RTLD_NEXT, "fexecve"));
 }

@@ -8,9 +8,9 @@
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
+#include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <cstdint>
 #include <cstring>
 #include <string_view>
@@ -33,22 +33,22 @@ constexpr int kOnFault = 4;  // MCL_ONFAULT
 void* FindNext(const char* name) { return dlsym == nullptr ? nullptr : dlsym(RTLD_NEXT, name); }
 
 using Mlockall = int (*)(int);
+using Munlockall = int (*)();
+
+// What the C library's do, for static programs, in which no next function is found.
+int CallMlockall(int flags) { return static_cast<int>(syscall(SYS_mlockall, flags)); }
+int CallMunlockall() { return static_cast<int>(syscall(SYS_munlockall)); }
 
 Mlockall Next() {
   static const auto next = reinterpret_cast<Mlockall>(FindNext("mlockall"));
   ALLOMON_DCHECK_NE("inv.next.other", next, &mlockall);
-  return next;
+  return next != nullptr ? next : &CallMlockall;
 }
 
 void SetLaterPagesAreLocked(bool are_locked) {
   // A child does not inherit the lock of later pages.
   if (are_locked) heap_client::InstallForkHandlers();
   later_pages_are_locked.store(are_locked, std::memory_order_relaxed);
-}
-
-int SayMissing() {
-  errno = ENOSYS;
-  return -1;
 }
 
 // Where the backend has its segments (backends/mimalloc/low_pages.h), and where sampled blocks and
@@ -139,7 +139,6 @@ int LockAll(int flags) {
 
 extern "C" __attribute__((visibility("default"), used)) int mlockall(int flags) {
   using namespace allomon::internal;  // NOLINT
-  if (Next() == nullptr) return SayMissing();
   if (StandsAside()) return Next()(flags);
   const int result = LockAll(flags);
   if (result == 0) SetLaterPagesAreLocked((flags & (MCL_FUTURE | kOnFault)) == MCL_FUTURE);
@@ -148,9 +147,8 @@ extern "C" __attribute__((visibility("default"), used)) int mlockall(int flags) 
 
 extern "C" __attribute__((visibility("default"), used)) int munlockall() {
   using namespace allomon::internal;  // NOLINT
-  static const auto next = reinterpret_cast<int (*)()>(FindNext("munlockall"));
-  if (next == nullptr) return SayMissing();
-  const int result = next();
+  static const auto next = reinterpret_cast<Munlockall>(FindNext("munlockall"));
+  const int result = next != nullptr ? next() : CallMunlockall();
   if (result == 0) SetLaterPagesAreLocked(false);
   return result;
 }

@@ -81,7 +81,7 @@ def read_totals(path):
     return sums
 
 
-class RealLibraryTest(unittest.TestCase):
+class Case(unittest.TestCase):
     def setUp(self):
         folder = tempfile.TemporaryDirectory()
         self.addCleanup(folder.cleanup)
@@ -104,6 +104,8 @@ class RealLibraryTest(unittest.TestCase):
         child.out, child.err = child.communicate(timeout=60)
         return child
 
+
+class RealLibraryTest(Case):
     def assert_recorded(self, total, peak, live, err=None):
         sums = read_totals(self.out)
         recorded = {
@@ -267,6 +269,152 @@ class RealLibraryTest(unittest.TestCase):
         self.assertEqual(done.returncode, 4, done.err)
         said = [line for line in done.err.splitlines() if "pid namespace of its own" in line]
         self.assertEqual(len(said), 1, done.err)
+
+
+class StaticPrograms(Case):
+    """Programs that have Allomon linked, and no loader that could find a function of the C library
+    for it.  Each place of static_program allocates BLOCK."""
+
+    HOSTS = [
+        os.path.join(RUNFILES, "tests/run", name + suffix)
+        for name in ("static_host", "static_pie_host")
+        for suffix in ("", "_with_hooks")
+    ]
+    BLOCK = (1000, 1000 * 1000)
+    # What the C library and libstdc++ allocate themselves, and a host's `true` beside it.
+    MOST_OTHERS = (200, 200000)
+
+    def assert_places(self, places, err):
+        sums = read_totals(self.out)
+        for name in "alloc", "inuse":
+            blocks, size = sums[f"{name}_objects"], sums[f"{name}_space"]
+            self.assertLessEqual(0, blocks - places * self.BLOCK[0], err)
+            self.assertLess(blocks - places * self.BLOCK[0], self.MOST_OTHERS[0], err)
+            self.assertLess(abs(size - places * self.BLOCK[1]), self.MOST_OTHERS[1], err)
+
+    def environment(self, **variables):
+        return {"PATH": os.environ["PATH"], **variables}
+
+    def report(self, *args):
+        return subprocess.run(
+            [ALLOMON, "report", *args], capture_output=True, encoding="utf-8", check=True
+        ).stdout
+
+    def test_they_are_static(self):
+        for host in self.HOSTS:
+            headers = subprocess.run(
+                ["readelf", "-lW", host], capture_output=True, text=True, check=True
+            ).stdout
+            self.assertNotIn("INTERP", headers, host)
+            self.assertIn("GNU_EH_FRAME", headers, host)
+
+    def test_run_records_each_place(self):
+        for host in self.HOSTS:
+            for words, places in (
+                ([], 0),
+                (["thread"], 1),
+                (["child"], 1),
+                (["spawned"], 1),
+                (["atexit"], 1),
+                (["callback"], 1),
+                (["names"], 1),
+                (["locks"], 1),
+                (["executed"], 1),
+                (["thread", "child", "spawned", "atexit", "callback", "names", "locks"], 7),
+            ):
+                with self.subTest(host=host, words=words):
+                    done = self.run_it(host, "3", *words)
+                    status = 6 if "executed" in words else 3
+                    self.assertEqual((done.returncode, done.out), (status, ""), done.err)
+                    self.assert_places(places, done.err)
+
+    def test_stacks_go_through_the_c_library_and_threads_have_names(self):
+        for host in self.HOSTS:
+            with self.subTest(host):
+                self.run_it(host, "0", "callback", "names")
+                stacks = subprocess.run(
+                    [ALLOMON, "export", "--format=collapsed", "-o", "-", self.out],
+                    capture_output=True,
+                    encoding="utf-8",
+                    check=True,
+                ).stdout
+                self.assertRegex(stacks, r"main;Do;.*qsort.*;Compare;AllocateKnown ")
+                self.assertRegex(stacks, r"clone3?;start_thread;.*InNamedThread;AllocateKnown ")
+                self.assertIn("named worker", self.report("--view=threads", self.out))
+
+    def test_recording_and_flat_profile_by_the_environment(self):
+        for host in self.HOSTS:
+            with self.subTest(host):
+                for variables, most in (
+                    ({"ALLOMON_RECORD": self.out + ".rec"}, 1),
+                    ({"ALLOMON_PROFILE": "alloc", "ALLOMON_OUT": self.out + ".%p.out"}, 2),
+                ):
+                    done = subprocess.run(
+                        [host, "4", "child", "thread", "atexit"],
+                        env=self.environment(ALLOMON_RATE="1", **variables),
+                        capture_output=True,
+                        encoding="utf-8",
+                        timeout=60,
+                    )
+                    self.assertEqual((done.returncode, done.stdout, done.stderr), (4, "", ""))
+                    files = [
+                        os.path.join(self.folder, name)
+                        for name in os.listdir(self.folder)
+                        if name.endswith((".rec", ".out"))
+                    ]
+                    self.assertEqual(len(files), most)
+                    for path in files:
+                        program = [host] if host.endswith("_with_hooks") and most == 2 else []
+                        self.assertIn("AllocateKnown", self.report(*program, path))
+                        os.unlink(path)
+
+    def test_calls_are_counted_by_entry_hooks(self):
+        for host in self.HOSTS:
+            if not host.endswith("_with_hooks"):
+                continue
+            with self.subTest(host):
+                done = subprocess.run(
+                    [host, "0", "thread", "callback", "atexit"],
+                    env=self.environment(ALLOMON_PROFILE="count", ALLOMON_OUT=self.out + ".out"),
+                    capture_output=True,
+                    encoding="utf-8",
+                    timeout=60,
+                )
+                self.assertEqual((done.returncode, done.stderr), (0, ""))
+                self.assertRegex(self.report(host, self.out + ".out"), r"AllocateKnown .*\b3\b")
+
+    def test_idle_program_is_started_from_outside(self):
+        for host in self.HOSTS:
+            with self.subTest(host):
+                recording = self.out + ".ctl.rec"
+                child = subprocess.Popen(
+                    [host, "0", "wait"],
+                    env=self.environment(
+                        ALLOMON_PROFILE="idle", ALLOMON_RECORD=recording, ALLOMON_RATE="1e-2"
+                    ),
+                )
+                self.addCleanup(child.wait)
+                self.addCleanup(child.kill)
+                deadline = time.monotonic() + 60
+                while True:
+                    done = subprocess.run(
+                        [ALLOMON, "ctl", str(child.pid), "start"], capture_output=True, text=True
+                    )
+                    if done.returncode == 0 and "records" in done.stdout + done.stderr:
+                        break
+                    self.assertLess(time.monotonic(), deadline, done.stderr)
+                    time.sleep(0.1)
+                while True:
+                    done = subprocess.run(
+                        [ALLOMON, "save", str(child.pid), "-o", self.out],
+                        capture_output=True,
+                        text=True,
+                    )
+                    if done.returncode == 0 and "AllocateKnown" in self.report(self.out):
+                        break
+                    self.assertLess(time.monotonic(), deadline, done.stderr)
+                    time.sleep(0.1)
+                child.kill()
 
 
 if __name__ == "__main__":

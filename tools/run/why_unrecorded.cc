@@ -99,7 +99,7 @@ std::string WhyNotElf(std::string_view bytes) {
   }
   if (!executable.HasSegment(PT_INTERP)) {
     return "is linked statically, so that nothing can be preloaded; link it dynamically, or with "
-           "//allocator:malloc and //allocator:auto_profile";
+           "liballomon.a (docs/install.md)";
   }
   return "did not load the library, or ended before it allocated";
 }

@@ -3,6 +3,7 @@
 // Start(), if the thread exists by then.
 #include <dlfcn.h>
 #include <pthread.h>
+#include <threads.h>
 
 #include <cerrno>
 #include <new>
@@ -14,15 +15,26 @@
 #include "tracker/profile/record/thread_profile.h"
 #include "tracker/profile/sources/time_session.h"
 
+// A static program has no next pthread_create to look up.  The C library's archive has the same
+// function under this name, which the shared C library does not show.
+extern "C" int __pthread_create(pthread_t*, const pthread_attr_t*, void* (*)(void*), void*)
+    __attribute__((weak));
+
 namespace allomon::internal {
 namespace {
+
+// A weak reference takes no member out of an archive, and pthread_create is ours.  The C library's
+// thrd_create calls its pthread_create, so that the member is linked.
+[[maybe_unused]] __attribute__((used)) constexpr auto kLinksPthreadCreate = &thrd_create;
 
 using StartRoutine = void* (*)(void*);
 using PthreadCreate = int (*)(pthread_t*, const pthread_attr_t*, StartRoutine, void*);
 
 PthreadCreate NextPthreadCreate() {
   static const PthreadCreate next =
-      reinterpret_cast<PthreadCreate>(dlsym(RTLD_NEXT, "pthread_create"));
+      __pthread_create != nullptr
+          ? &__pthread_create
+          : reinterpret_cast<PthreadCreate>(dlsym(RTLD_NEXT, "pthread_create"));
   return next;
 }
 
