@@ -58,7 +58,9 @@ allomon_whole(malloc ARCHIVES allomon_malloc)
 # A walk along frame pointers is what makes a captured stack cheap.
 target_compile_options(allomon_link_malloc INTERFACE -fno-omit-frame-pointer)
 # The table by which the walk goes on elsewhere.  gcc leaves it out of programs linked by -static.
-target_link_options(allomon_link_malloc INTERFACE -Wl,--eh-frame-hdr)
+# What commands read from outside is in an archive that is not linked whole, and nothing calls it.
+target_link_options(allomon_link_malloc INTERFACE
+  -Wl,--eh-frame-hdr -Wl,--undefined=allomon_heap_layout)
 
 # A program that is profiled as its environment says.
 allomon_sources_of(environment allocator environment)

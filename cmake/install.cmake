@@ -20,6 +20,8 @@ install(TARGETS ${libraries} EXPORT AllomonTargets
 # Packages have other links of these (package.cmake).
 install(TARGETS allomon_preloaded allomon_preloaded_host
   LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT this_machine)
+# The same wherever it runs: it links the C library of the program.
+install(TARGETS allomon_archive ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
 install(EXPORT AllomonTargets NAMESPACE Allomon:: DESTINATION ${cmake_folder})
 if(ALLOMON_BUILD_TOOLS)
   install(TARGETS command_allomon command_mlprof command_prof

@@ -40,3 +40,22 @@ allomon_preloaded_library(allomon_preloaded allomon allomon_backend_headers
 allomon_preloaded_library(allomon_preloaded_host allomon-host allomon_host_headers
   $<TARGET_OBJECTS:allomon_host_entry_pic> $<TARGET_OBJECTS:allomon_host_allocator_pic>
   $<TARGET_OBJECTS:allomon_host_backend_pic>)
+
+# liballomon.a, for builds that link by a file's name: -l static=allomon of Rust, cgo, make.  It has
+# one member, so that a program that calls malloc has all of it, also the constructors, which
+# nothing names.  The program links libstdc++ as well.
+if(TARGET allomon_c)
+  set(c_objects $<TARGET_OBJECTS:allomon_c_objects>)
+endif()
+set(archive_objects
+  $<TARGET_OBJECTS:allomon_entry_objects> $<TARGET_OBJECTS:allomon_allocator_objects>
+  $<TARGET_OBJECTS:allomon_backend_objects> $<TARGET_OBJECTS:allomon_mimalloc_objects>
+  $<TARGET_OBJECTS:allomon_core_objects> $<TARGET_OBJECTS:allomon_auto_profile>
+  $<TARGET_OBJECTS:allomon_counting> $<TARGET_OBJECTS:allomon_show_sources> ${c_objects})
+set(archive_object "${PROJECT_BINARY_DIR}/allomon_whole.o")
+add_custom_command(OUTPUT "${archive_object}"
+  COMMAND "${CMAKE_CXX_COMPILER}" -nostdlib -r -o "${archive_object}" ${archive_objects}
+  DEPENDS ${archive_objects} COMMAND_EXPAND_LISTS VERBATIM)
+add_library(allomon_archive STATIC "${archive_object}")
+set_target_properties(allomon_archive PROPERTIES OUTPUT_NAME allomon LINKER_LANGUAGE CXX
+  ARCHIVE_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/lib")

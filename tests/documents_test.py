@@ -66,6 +66,8 @@ ELSEWHERE = [
      "--output-on-failure"),
     (r"g\+\+ server\.cc \$\(pkg-config .*allomon\) -o server", "tests/cmake/consumer.sh",
      '$(pkg-config --cflags --libs "$2")'),
+    (r"gcc -static server\.c .*-l:liballomon\.a .*", "tests/cmake/consumer.sh",
+     "-l:liballomon.a -lstdc++ -lm"),
     (r"\./bazelw run //examples:fib_tak", "tests/programs/distributions/steps.sh",
      "bazelw run //examples:fib_tak"),
     (r"\./bazelw --setup-only", "tests/setup/bazelw_test.py", '"--setup-only"'),

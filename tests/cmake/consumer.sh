@@ -35,10 +35,16 @@ plain() {
   quietly g++ -std=c++17 -O2 "$here/$1" $(pkg-config --cflags --libs "$2") -o "$scratch/$3"
 }
 
+# `allomon explain` and `leaks` find the blocks of a program by this, which nothing calls.
+describes_heap() {
+  nm "$1" | grep -q ' allomon_heap_layout$' || fail "$1: its heap is not described"
+}
+
 # ---- The checks of each project, after it is built
 
 check_consumer() {
   "$build/follow"
+  describes_heap "$build/follow"
   refused 'Allomon has no components' 'find_package(Allomon REQUIRED COMPONENTS tracker)'
   refused 'allomon_add_gate: unknown: TYPO' 'find_package(Allomon REQUIRED)' \
     'allomon_add_gate(NAME a BENCHMARK b BASELINE c TYPO)'
@@ -68,6 +74,7 @@ check_pkgconfig() {
   export PKG_CONFIG_PATH
   plain consumer/follow.cc allomon follow
   "$scratch/follow"
+  describes_heap "$scratch/follow"
   plain runtime/managed.cc allomon-runtime managed
   "$scratch/managed"
   plain consumer/follow.cc allomon-profile profiled
@@ -96,6 +103,90 @@ check_preload() {
   "$prefix/bin/allomon" run -o "$scratch/recording.pb.gz" -- python3 -c 'print(len([0] * 100000))'
   "$prefix/bin/allomon" report --top=3 --width=80 "$scratch/recording.pb.gz"
   "$prefix/bin/allomon" --version
+}
+
+# recorded FILE PROGRAM: `allomon run` records the program, whose blocks are of render_answer, and
+# says nothing of a library that stands aside.
+recorded() {
+  "$prefix/bin/allomon" run -o "$1" -- "$2" >"$scratch/said" 2>&1 ||
+    fail "$(cat "$scratch/said")"
+  grep -q '^40000 answers$' "$scratch/said" || fail "$(cat "$scratch/said")"
+  if grep -q 'no profile' "$scratch/said"; then fail "$(cat "$scratch/said")"; fi
+  "$prefix/bin/allomon" report --metric=alloc --top=2 --width=90 "$1" | tee "$scratch/table"
+  grep -q 'render_answer' "$scratch/table" || fail "no render_answer"
+}
+
+# started PROGRAM: started idle, the program is recorded from outside.
+started() {
+  local file=$scratch/started.pb.gz child attempt
+  ALLOMON_PROFILE=idle ALLOMON_RECORD=$scratch/started.rec "$1" 600 >"$scratch/said" 2>&1 &
+  child=$!
+  for attempt in $(seq 100); do
+    if "$prefix/bin/allomon" ctl "$child" start 2>"$scratch/said" &&
+      "$prefix/bin/allomon" save "$child" -o "$file" 2>"$scratch/said" &&
+      "$prefix/bin/allomon" report --metric=alloc --top=2 "$file" | grep -q render_answer; then
+      kill "$child"
+      echo "$1 was started at attempt $attempt"
+      return
+    fi
+    sleep 0.2
+  done
+  kill "$child"
+  fail "$1 is not started: $(cat "$scratch/said")"
+}
+
+is_static() {
+  if readelf -lW "$1" | grep -q INTERP; then fail "$1 is not static"; fi
+}
+
+# liballomon.a, in C programs linked in each way, and recorded without `allomon run`.
+check_archive() {
+  local folder mode
+  folder=$(dirname "$(find "$prefix" -name liballomon.a)")
+  printf '%s\n' '#include <stdlib.h>' '#include <pthread.h>' \
+    '__attribute__((noinline)) void* keep(void* unused) {' \
+    '  for (int i = 0; i < 1000; ++i) { void* volatile block = malloc(1000); (void)block; }' \
+    '  return unused;' '}' \
+    'int main(void) {' '  pthread_t thread;' \
+    '  return pthread_create(&thread, NULL, keep, NULL) || pthread_join(thread, NULL);' '}' \
+    >"$scratch/keep.c"
+  for mode in -static -static-pie -pie; do
+    quietly gcc -g1 -O1 -fPIE "$scratch/keep.c" "$mode" -Wl,--eh-frame-hdr -o "$scratch/keep" \
+      "-L$folder" -l:liballomon.a -lstdc++ -lm
+    [[ $mode == -pie ]] || is_static "$scratch/keep"
+    rm -f "$scratch/keep.rec"
+    ALLOMON_RECORD=$scratch/keep.rec ALLOMON_RATE=1 "$scratch/keep"
+    "$prefix/bin/allomon" report --top=1 --width=80 "$scratch/keep.rec" | tee "$scratch/table"
+    grep -q '^keep .*976.6 KiB' "$scratch/table" || fail "$mode: not all of keep"
+  done
+}
+
+check_rust() {
+  local flags
+  LIBALLOMON_DIR=$(dirname "$(find "$prefix" -name liballomon.a)")
+  export LIBALLOMON_DIR
+  cp -r "$here/../../examples/rust" "$scratch/rust"
+  cd "$scratch/rust"
+  for flags in '' '-C target-feature=+crt-static'; do
+    RUSTFLAGS=$flags quietly cargo build --release --offline
+    [[ -z $flags ]] || is_static target/release/tables
+    recorded "$scratch/rust.pb.gz" target/release/tables
+    started target/release/tables
+  done
+}
+
+check_go() {
+  local flags
+  export CGO_LDFLAGS GOCACHE=$scratch/go_cache GOPATH=$scratch/go_path
+  CGO_LDFLAGS=-L$(dirname "$(find "$prefix" -name liballomon.a)")
+  cp -r "$here/../../examples/go" "$scratch/go"
+  cd "$scratch/go"
+  for flags in '' '-linkmode external -extldflags "-static -Wl,--eh-frame-hdr"'; do
+    quietly go build -ldflags "$flags" -o tables .
+    [[ -z $flags ]] || is_static tables
+    recorded "$scratch/go.pb.gz" ./tables
+    started ./tables
+  done
 }
 
 check_profile() {

@@ -57,7 +57,8 @@ if type dpkg-deb >/dev/null 2>&1; then
     echo "no lintian, which is not asked"
   fi
 fi
-for file in bin/allomon bin/mlprof bin/prof lib/liballomon.so lib/allomon/run_gate.sh \
+for file in bin/allomon bin/mlprof bin/prof lib/liballomon.so lib/liballomon.a \
+  lib/allomon/run_gate.sh \
   lib/cmake/Allomon/AllomonConfig.cmake lib/pkgconfig/allomon.pc share/doc/allomon/copyright \
   share/doc/allomon/tools/flame/flame.png share/doc/allomon/tools/flame/flame_diff.png \
   share/doc/allomon/benchmarks/compare.svg share/doc/allomon/tools/report/example.svg \

@@ -1,0 +1,3 @@
+module allomon.example/tables
+
+go 1.19
