@@ -38,6 +38,8 @@ WEAK = re.compile(
     # libitm's, in libstdc++'s transactional copies of its exceptions' constructors, which only
     # transactions enter.
     r"|_ITM_(RU1|RU8|addUserCommitAction|memcpyRnWt|memcpyRtWn)|_ZGTt(nam|dlPv)"
+    # Names of libc.a alone, for static programs.
+    r"|__pthread_create|__execvpe"
     # Of a Python interpreter (tracker/cpython).
     r"|Py_Version|_PyRuntime|Py(Code|Unicode|Bytes)_Type|PyMem_[GS]etAllocator"
     r"|PyGILState_GetThisThreadState|_PyThreadState_UncheckedGet|PyThreadState_GetUnchecked"
