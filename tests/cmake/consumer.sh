@@ -37,7 +37,7 @@ plain() {
 
 # `allomon explain` and `leaks` find the blocks of a program by this, which nothing calls.
 describes_heap() {
-  nm "$1" | grep -q ' allomon_heap_layout$' || fail "$1: its heap is not described"
+  nm "$1" | grep ' allomon_heap_layout$' >/dev/null || fail "$1: its heap is not described"
 }
 
 # ---- The checks of each project, after it is built
@@ -124,7 +124,7 @@ started() {
   for attempt in $(seq 100); do
     if "$prefix/bin/allomon" ctl "$child" start 2>"$scratch/said" &&
       "$prefix/bin/allomon" save "$child" -o "$file" 2>"$scratch/said" &&
-      "$prefix/bin/allomon" report --metric=alloc --top=2 "$file" | grep -q render_answer; then
+      "$prefix/bin/allomon" report --metric=alloc --top=2 "$file" | grep render_answer >/dev/null; then
       kill "$child"
       echo "$1 was started at attempt $attempt"
       return
@@ -136,7 +136,7 @@ started() {
 }
 
 is_static() {
-  if readelf -lW "$1" | grep -q INTERP; then fail "$1 is not static"; fi
+  if readelf -lW "$1" | grep INTERP >/dev/null; then fail "$1 is not static"; fi
 }
 
 # liballomon.a, in C programs linked in each way, and recorded without `allomon run`.
