@@ -124,7 +124,8 @@ started() {
   for attempt in $(seq 100); do
     if "$prefix/bin/allomon" ctl "$child" start 2>"$scratch/said" &&
       "$prefix/bin/allomon" save "$child" -o "$file" 2>"$scratch/said" &&
-      "$prefix/bin/allomon" report --metric=alloc --top=2 "$file" | grep render_answer >/dev/null; then
+      "$prefix/bin/allomon" report --metric=alloc --top=2 "$file" |
+      grep render_answer >/dev/null; then
       kill "$child"
       echo "$1 was started at attempt $attempt"
       return
