@@ -12,7 +12,7 @@ namespace {
 // Collects because the bytes outside the heap may fill the machine while the nursery is nearly
 // empty.
 void CollectForBytes(Mutator& mutator, uint64_t bytes) {
-  if (mutator.heap->WantsMajor(bytes)) CollectForGrowth(*mutator.heap, mutator);
+  if (mutator.heap->WantsMajor(bytes)) CollectForGrowth(*mutator.heap, mutator, bytes);
 }
 
 // Reserves an entry of the heap's table; gives it back unless the block is made.

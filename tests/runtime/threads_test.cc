@@ -1,4 +1,5 @@
 // Stops, native regions, exits and forks.
+#include <pthread.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -83,6 +84,48 @@ TEST(ThreadsTest, AThreadThatCollectsInALoopLeavesTimeToOthers) {
   const HeapStatistics s = heap->statistics();
   EXPECT_GT(s.total_stop_ns, 0u);
   EXPECT_LE(s.longest_stop_ns, s.longest_pause_ns);
+}
+
+struct Collecting {
+  Heap* heap;
+  std::atomic<int> rounds{0};
+  std::atomic<bool> is_over{false};
+};
+
+void* CollectUntilCancelled(void* argument) {
+  auto* const collecting = static_cast<Collecting*>(argument);
+  const Mutator mutator(*collecting->heap);
+  for (;; ++collecting->rounds) {
+    collecting->heap->Collect(CollectionKind::kMajor);
+    pthread_testcancel();
+  }
+}
+
+// A thread that lets others run between its stops is no thread that may end there: the next stop
+// would wait for ever.
+TEST(ThreadsTest, AThreadIsCancelledWhileItLetsOthersRun) {
+  const auto heap = Heap::Create(Options()).value();
+  for (int round = 0; round < 10; ++round) {
+    Collecting collecting{heap.get()};
+    std::thread worker([&] {
+      const Mutator mutator(*heap);
+      Local<Cell> list;
+      for (long i = 0; !collecting.is_over; ++i)
+        list = make<Cell>(i, i % 10000 == 0 ? nullptr : list);
+    });
+    pthread_t thread;
+    ASSERT_EQ(pthread_create(&thread, nullptr, CollectUntilCancelled, &collecting), 0);
+    while (collecting.rounds < 20) usleep(100);
+    pthread_cancel(thread);
+    void* result = nullptr;
+    ASSERT_EQ(pthread_join(thread, &result), 0);
+    EXPECT_EQ(result, PTHREAD_CANCELED);
+    const uint64_t before = heap->statistics().allocated_words;
+    heap->Collect(CollectionKind::kMajor);
+    while (heap->statistics().allocated_words == before) usleep(100);
+    collecting.is_over = true;
+    worker.join();
+  }
 }
 
 TEST(ThreadsTest, CollectionDoesNotWaitForNativeRegions) {

@@ -118,7 +118,8 @@ bool RunCollection(HeapCore& heap, CollectionKind kind, bool due) {
 
 void Collect(HeapCore& heap, CollectionKind kind, Mutator* mutator, CallersStack stack) {
   const Standing standing(&heap);
-  heap.world.StopSurely(mutator);
+  while (!heap.world.StopInTurn(mutator)) {
+  }
   if (mutator != nullptr && stack == CallersStack::kKeeps) Stand(*mutator);
   if (mutator != nullptr && stack == CallersStack::kKeepsNothing) mutator->stack.here.Clear();
   RunCollection(heap, kind);
@@ -135,16 +136,18 @@ void CollectAndLook(HeapCore& heap, LiveObjectsVisitor& visitor, Mutator* mutato
   if (!done) throw std::bad_alloc();
 }
 
-void CollectForRoom(HeapCore& heap, Mutator& mutator) {
-  // This thread was parked for another thread's collection, which has emptied its nursery.
-  if (!heap.world.Stop(&mutator)) return;
+bool CollectForRoom(HeapCore& heap, Mutator& mutator) {
+  if (!heap.world.StopInTurn(&mutator)) return false;
   Stand(mutator);
   RunCollection(heap, CollectionKind::kMinor);
   ResumeAfterCollection(heap);
+  return true;
 }
 
-void CollectForGrowth(HeapCore& heap, Mutator& mutator) {
-  heap.world.StopSurely(&mutator);
+void CollectForGrowth(HeapCore& heap, Mutator& mutator, size_t bytes) {
+  while (!heap.world.StopInTurn(&mutator)) {
+    if (!heap.WantsMajor(bytes)) return;
+  }
   Stand(mutator);
   RunCollection(heap, CollectionKind::kMinor, true);
   ResumeAfterCollection(heap);

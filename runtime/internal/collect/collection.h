@@ -24,12 +24,13 @@ void Collect(HeapCore& heap, CollectionKind kind, Mutator* mutator,
              CallersStack stack = CallersStack::kKeeps);
 // Collects kMajor, and lets the visitor look before the world goes on.  Throws std::bad_alloc.
 void CollectAndLook(HeapCore& heap, LiveObjectsVisitor& visitor, Mutator* mutator);
-// Empties the nurseries, the caller's included, unless another thread's collection has just
-// emptied them.  A major collection follows if one is due.
-void CollectForRoom(HeapCore& heap, Mutator& mutator);
-// A major collection is due: does it, or begins it in slices, or goes on with the one that is
-// under way.
-void CollectForGrowth(HeapCore& heap, Mutator& mutator);
+// Empties the nurseries, the caller's included.  A major collection follows if one is due.  Returns
+// false, and has collected nothing, if another thread stopped the world first: that may have made
+// room, if it was for a collection.
+bool CollectForRoom(HeapCore& heap, Mutator& mutator);
+// A major collection is due before `bytes` are added: does it, or begins it in slices, or goes on
+// with the one that is under way.  Does nothing if another thread's collection has left none due.
+void CollectForGrowth(HeapCore& heap, Mutator& mutator, size_t bytes = 0);
 
 // With the world stopped by this thread.  `due`: a major collection is, if `kind` is kMinor.
 // False if a major collection had no memory to mark with.

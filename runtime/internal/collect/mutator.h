@@ -29,7 +29,7 @@ enum class MutatorState : uint8_t {
   kRunning,   // may touch the heap; collectors wait for it
   kParked,    // at a safepoint, until another thread resumes the world
   kStopping,  // has stopped the world, or waits for the others to stand
-  kNative,    // in a NativeRegion, or waiting for a lock of the runtime
+  kNative,    // in a NativeRegion, waiting for a lock of the runtime, or letting others run
 };
 
 // A registered stack of references: slots[0, *count) are roots.

@@ -57,8 +57,9 @@ bool FindRoom(Mutator& mutator, size_t bytes) {
 
 // Collects until `bytes` fit.  Throws std::bad_alloc when nothing helps.
 void MakeRoom(Mutator& mutator, size_t bytes) {
-  if (FindRoom(mutator, bytes)) return;
-  CollectForRoom(*mutator.heap, mutator);
+  do {
+    if (FindRoom(mutator, bytes)) return;
+  } while (!CollectForRoom(*mutator.heap, mutator));
   if (FindRoom(mutator, bytes)) return;
   do {
     Collect(*mutator.heap, CollectionKind::kMajor, &mutator);
@@ -152,7 +153,7 @@ Object* AllocateLargeSlow(Mutator& mutator, uint64_t words, uint64_t size_bytes,
   Sync(mutator);
   Attend(mutator);
   const size_t bytes = LargeSpace::BytesFor(words);
-  if (mutator.heap->WantsMajor(bytes)) CollectForGrowth(*mutator.heap, mutator);
+  if (mutator.heap->WantsMajor(bytes)) CollectForGrowth(*mutator.heap, mutator, bytes);
   mutator.heap->RunDue(&mutator);
   PendingBlock pending(mutator.heap->samples, mutator.new_samples,
                        Sample(mutator, {words, size_bytes, source, false, TypeOf(header)}, caller));
@@ -174,7 +175,7 @@ char* AllocateOldSlow(Mutator& mutator, size_t bytes, uintptr_t header, FrameSta
   Sync(mutator);
   Attend(mutator);
   if (!mutator.old.Fits(bytes) && mutator.heap->WantsMajor(kBlockBytes)) {
-    CollectForGrowth(*mutator.heap, mutator);
+    CollectForGrowth(*mutator.heap, mutator, kBlockBytes);
   }
   mutator.heap->RunDue(&mutator);
   if (!FindOldRoom(mutator, bytes)) return nullptr;

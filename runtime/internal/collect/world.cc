@@ -2,7 +2,10 @@
 
 #include <time.h>
 
+#include <algorithm>
+
 #include "runtime/internal/collect/mark_slices.h"
+#include "tracker/base/uncancelled.h"
 
 namespace allomon::gc::internal {
 namespace {
@@ -43,7 +46,7 @@ void World::WaitForResumeLocked() {
   ++waiting_;
   while (stopping()) resumed_.Wait(mutex_);
   --waiting_;
-  if (coming_ != 0 && --coming_ == 0) came_.NotifyOne();
+  if (coming_ != 0 && --coming_ == 0) came_.NotifyAll();
   ALLOMON_DCHECK_LE("inv.world.count", coming_, waiting_);
 }
 
@@ -94,10 +97,10 @@ void World::ParkIfStopping(Mutator& mutator) {
 // Threads that stand are told, too, because their limits must not outlive their nurseries.
 void World::RequestStopLocked() {
   stopping_.store(true, std::memory_order_relaxed);
-  ++stops_;
+  stops_.fetch_add(1, std::memory_order_relaxed);
   requested_ns_ = NowNs();
   last_to_stand_ = 0;
-  came_.NotifyOne();
+  came_.NotifyAll();
   // Pairs with the fence in PublishLimit(): either the owner of a limit sees
   // `stopping`, or its limit is overwritten here.
   std::atomic_thread_fence(std::memory_order_seq_cst);
@@ -110,37 +113,54 @@ void World::RequestStopLocked() {
 // turn ends; 0 if there is none.
 uint64_t World::EndOfTurnLocked() {
   constexpr uint64_t kPart = 4;  // of the pause, so the others have at least a fifth of the time
+  // Pauses of seconds have other causes than a loop: a file that is written, a SIGSTOP, a debugger.
+  constexpr uint64_t kLongestTurnNs = 10'000'000;
   if (held_ == 0 || stopper_thread_.load(std::memory_order_relaxed) != pthread_self()) return 0;
-  while (coming_ != 0 && !stopping()) came_.Wait(mutex_);
-  const uint64_t until_ns = resumed_ns_ + (resumed_ns_ - requested_ns_) / kPart;
-  return stopping() || NowNs() >= until_ns ? 0 : until_ns;
+  const uint64_t stops = stops_.load(std::memory_order_relaxed);
+  while (coming_ != 0 && stops_.load(std::memory_order_relaxed) == stops) came_.Wait(mutex_);
+  if (stops_.load(std::memory_order_relaxed) != stops) return 0;
+  const uint64_t until_ns =
+      resumed_ns_ + std::min((resumed_ns_ - requested_ns_) / kPart, kLongestTurnNs);
+  return NowNs() >= until_ns ? 0 : until_ns;
+}
+
+// Ends early, by a part, when another thread stops the world: the turn is over then.
+void World::SleepInTurn(uint64_t until_ns, uint64_t stops) const {
+  constexpr uint64_t kPartNs = 1'000'000;
+  while (stops_.load(std::memory_order_relaxed) == stops) {
+    const uint64_t now_ns = NowNs();
+    if (now_ns >= until_ns) return;
+    const timespec part = {0, static_cast<long>(std::min(until_ns - now_ns, kPartNs))};
+    nanosleep(&part, nullptr);
+  }
 }
 
 // Returns false if another thread has stopped the world meanwhile.
 bool World::GiveOthersATurn(Mutator* caller) {
+  // A thread that is cancelled in its sleep would leave the heap as one that stands.
+  const allomon::internal::Uncancelled uncancelled;
   uint64_t until_ns = 0;
   uint64_t stops = 0;
   {
     const MutexHolder hold(mutex_);
     until_ns = EndOfTurnLocked();
     if (until_ns == 0) return true;
-    stops = stops_;
+    stops = stops_.load(std::memory_order_relaxed);
     if (caller != nullptr) {
       Stand(*caller);
       StandLocked(*caller, MutatorState::kNative);
     }
   }
-  const timespec until = {static_cast<time_t>(until_ns / 1000000000),
-                          static_cast<long>(until_ns % 1000000000)};
-  clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &until, nullptr);
+  SleepInTurn(until_ns, stops);
   const MutexHolder hold(mutex_);
   WaitForResumeLocked();
   if (caller != nullptr) RunLocked(*caller, MutatorState::kNative);
-  return stops == stops_;
+  return stops_.load(std::memory_order_relaxed) == stops;
 }
 
+bool World::StopInTurn(Mutator* caller) { return GiveOthersATurn(caller) && Stop(caller); }
+
 bool World::Stop(Mutator* caller) {
-  if (!GiveOthersATurn(caller)) return false;
   const MutexHolder hold(mutex_);
   if (stopping()) {
     if (caller != nullptr) {

@@ -39,10 +39,12 @@ class World {
   // Stops all other threads.  Returns false if another thread has begun to stop the world: the
   // caller was then parked for that collection, and must check its state again.  `caller` is the
   // calling thread's mutator; nullptr when the thread is not attached or stands.
-  //
-  // A thread that stopped the world last time, too, first waits until the others have come out of
-  // that stop and have run for a quarter of the time that it took.
   bool Stop(Mutator* caller);
+  // The same for a collection, which a thread may ask for in a loop: if this thread stopped the
+  // world last time, too, it first waits until the others have come out of that stop, and have run
+  // for a quarter of the time that it took, at most 10 ms.  Meanwhile it stands.  Not with a lock
+  // held that another thread may wait for.
+  bool StopInTurn(Mutator* caller);
   // The same, and again after the collections of others, until this thread has stopped the world.
   void StopSurely(Mutator* caller) {
     while (!Stop(caller)) {
@@ -93,6 +95,7 @@ class World {
   void RunLocked(Mutator& mutator, MutatorState was) ALLOMON_REQUIRES(mutex_);
   bool GiveOthersATurn(Mutator* caller);
   uint64_t EndOfTurnLocked() ALLOMON_REQUIRES(mutex_);
+  void SleepInTurn(uint64_t until_ns, uint64_t stops) const;
   void LeaveLocked(Mutator& mutator) ALLOMON_REQUIRES(mutex_);
   bool CountsAgreeLocked() const ALLOMON_REQUIRES(mutex_);
 
@@ -111,7 +114,7 @@ class World {
   int waiting_ ALLOMON_GUARDED_BY(mutex_) = 0;
   int held_ ALLOMON_GUARDED_BY(mutex_) = 0;
   int coming_ ALLOMON_GUARDED_BY(mutex_) = 0;
-  uint64_t stops_ ALLOMON_GUARDED_BY(mutex_) = 0;
+  std::atomic<uint64_t> stops_{0};  // written under mutex_
   uint64_t requested_ns_ ALLOMON_GUARDED_BY(mutex_) = 0;
   uint64_t stood_ns_ ALLOMON_GUARDED_BY(mutex_) = 0;
   uint64_t resumed_ns_ ALLOMON_GUARDED_BY(mutex_) = 0;
