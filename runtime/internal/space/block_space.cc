@@ -122,6 +122,8 @@ char* BlockSpace::TakeHole(char* begin, char* end) {
 // Finds a hole of `bytes` in the next few blocks.  A smaller hole that it passes is left to objects
 // of at most a line.
 bool BlockSpace::FindOverflowHole(size_t bytes) {
+  // TakeNextHole() takes blocks from the back.
+  overflow_next_ = std::min(overflow_next_, recyclable_.size());
   for (size_t looks = 0; looks <= kBlocksToLookInto;) {
     const size_t left = static_cast<size_t>(overflow_block_end_ - overflow_search_) / kLineBytes;
     if (left * kLineBytes < bytes) {
