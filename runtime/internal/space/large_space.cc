@@ -128,7 +128,8 @@ bool LargeSpace::SweepNext(Dead& dead) {
   if (!sweeping_) return false;
   const size_t end = std::min(sweep_next_ + kSweptAtOnce, sweep_end_);
   dead.keeps_pages = sweep_keep_bytes_ > 0;
-  for (; sweep_next_ < end; ++sweep_next_) {
+  // The nodes after those to keep are another batch.
+  for (; sweep_next_ < end && dead.keeps_pages == (sweep_keep_bytes_ > 0); ++sweep_next_) {
     LargeNode* const node = nodes_[sweep_next_];
     if (node->mark == marking_) {
       nodes_[sweep_kept_++] = node;
