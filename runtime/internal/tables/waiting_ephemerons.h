@@ -47,6 +47,7 @@ class WaitingEphemerons {
       }
       const uint32_t index = std::exchange(*link, entry.next);
       entry.next = std::exchange(taken, index);
+      entry.awaited = nullptr;
     }
     while (taken != kNoEntry) {
       Entry& entry = entries_[taken];
@@ -83,6 +84,7 @@ class WaitingEphemerons {
     heads_.resize(room);
     std::fill(heads_.begin(), heads_.end(), kNoEntry);
     for (uint32_t i = 0; i < entries_.size(); ++i) {
+      if (entries_[i].awaited == nullptr) continue;  // Take() is about to visit it
       uint32_t& head = heads_[HeadOf(entries_[i].awaited)];
       entries_[i].next = std::exchange(head, i);
     }
