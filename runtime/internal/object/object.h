@@ -3,8 +3,8 @@
 //
 //   header   address of the TypeInfo, with three low bits
 //     bit 0  forwarded: the rest is the object's new address (during a minor collection)
-//     bit 1  young object: it has tenure; other object: it is large, and a LargeNode lies
-//            before the header
+//     bit 1  young object: it has tenure (during a minor collection also: an ephemeron waits for
+//            it); other object: it is large, and a LargeNode lies before the header
 //     bit 2  young object: it stays, see kStaysBit
 //
 // Sizes are in words of 8 bytes.  Every object has at least one word after its header, because the
