@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cstring>
+#include <fstream>
 #include <memory>
 #include <utility>
 
@@ -49,10 +50,17 @@ class HeldSignals {
   sigset_t before_;
 };
 
+// The kernel ends this process before others if the machine runs out of memory: the one that is
+// copied is often the largest.  Raising it needs no right.
+void OfferToKiller(const std::string& process) {
+  std::ofstream("/proc/" + process + "/oom_score_adj") << 1000;
+}
+
 }  // namespace
 
 absl::Status Search::Take(After after) {
   const HeldSignals held;
+  OfferToKiller("self");
   const std::string number = std::to_string(process_.pid());
   if (process_.name().empty()) return absl::NotFoundError("there is no process " + number);
   // A zombie, or a thread of the kernel.
@@ -116,6 +124,7 @@ absl::Status Search::CopyWithoutFork(const FrozenFork& fork) {
 
 // Memory that is shared, or that is zero in a fork, is read from the process itself, which runs.
 absl::Status Search::CopyFork(const FrozenFork& fork) {
+  OfferToKiller(std::to_string(fork.pid()));
   const explain::Process copy(fork.pid());
   const auto smaps = copy.Smaps();
   if (!smaps.ok()) return smaps.status();

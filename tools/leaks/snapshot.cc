@@ -15,6 +15,8 @@ namespace allomon::leaks {
 namespace {
 
 constexpr uint64_t kStepPages = 4096;
+// The rest of the machine's memory that a copy leaves, for whatever else grows meanwhile.
+constexpr uint64_t kLeastRoomBytes = uint64_t{512} << 20;
 // The page table is read page by page.
 constexpr uint64_t kMostMappingBytes = uint64_t{2} << 40;
 
@@ -46,7 +48,8 @@ absl::Status Snapshot::Copy(const explain::Process& process,
     if (HasWords(mapping)) resident_bytes += mapping.resident_bytes + mapping.swapped_bytes;
   }
   const uint64_t available_bytes = process::MachineRoom();
-  if (resident_bytes > available_bytes / 10 * 9) {
+  if (resident_bytes > available_bytes / 10 * 9 ||
+      available_bytes - resident_bytes < kLeastRoomBytes) {
     return absl::ResourceExhaustedError("its memory is copied, " +
                                         std::to_string(resident_bytes >> 20) + " MiB, and only " +
                                         std::to_string(available_bytes >> 20) + " MiB are there");
@@ -83,6 +86,9 @@ absl::Status Snapshot::CopyPages(const explain::Process& process, const Region& 
     }
     uint64_t after = page + 1;
     while (after < last && after - page < kStepPages && process.HasContent(after)) ++after;
+    if (process::MachineRoom() < kLeastRoomBytes) {
+      return absl::ResourceExhaustedError("its memory is copied, and the machine has no more room");
+    }
     const uint64_t at = page * page_bytes, size_bytes = (after - page) * page_bytes;
     char* const to = region.bytes + (at - region.begin);
     // Pages of devices and beyond the end of a file cannot be read, and hold no pointers.
