@@ -306,8 +306,8 @@ class PageTest(unittest.TestCase):
         self.drag_over(15, 22)
         self.assertEqual(self.run_(metric), "Born, and live3.0 KiBbytes")
         self.assertIn(
-            "Still live of what was born then: 3.0 KiB; the flame graph has it. Ages are known in "
-            "steps, so this is of births from 15.0 s to 25.1 s.",
+            "Still live of what was born then: 3.0 KiB; the tile *Born, and live* has it. Ages are "
+            "known in steps, so this is of births from 15.0 s to 25.1 s.",
             self.text("#timeline-text"),
         )
         visit, index = "app::Visit()", "app::Index(std::string const&)"

@@ -159,13 +159,10 @@ void WriteRough(const char* key, const std::vector<Row>& rows, double heap::Esti
   json->End(']');
 }
 
+// The columns but for the amounts themselves.
 void WriteColumns(const std::vector<Row>& rows, JsonWriter* json) {
   WriteColumn(
       "node", rows, [](const Row& row) { return row.node; }, json);
-  WriteColumn(
-      "bytes", rows, [](const Row& row) { return row.estimate->amount.bytes; }, json);
-  WriteColumn(
-      "blocks", rows, [](const Row& row) { return row.estimate->amount.blocks; }, json);
   WriteRough("bytesVariance", rows, &heap::Estimate::bytes_variance, json);
   WriteRough("blocksVariance", rows, &heap::Estimate::blocks_variance, json);
   WriteRough("bytesThird", rows, &heap::Estimate::bytes_third, json);
@@ -175,8 +172,13 @@ void WriteColumns(const std::vector<Row>& rows, JsonWriter* json) {
 }
 
 void WriteAmounts(const FrameTree& tree, size_t metric, Side side, JsonWriter* json) {
+  const std::vector<Row> rows = RowsOf(tree, metric, side);
   json->Begin('{');
-  WriteColumns(RowsOf(tree, metric, side), json);
+  WriteColumns(rows, json);
+  WriteColumn(
+      "bytes", rows, [](const Row& row) { return row.estimate->amount.bytes; }, json);
+  WriteColumn(
+      "blocks", rows, [](const Row& row) { return row.estimate->amount.blocks; }, json);
   json->End('}');
 }
 
@@ -209,6 +211,14 @@ void WriteBirths(const FrameTree& tree, JsonWriter* json) {
   WriteColumn(
       "age", classes, [](size_t number) { return number; }, json);
   WriteColumns(rows, json);
+  // A class of one stack may have one block, which stands for a part more than one.
+  const auto write = [&](const char* key, double heap::Amount::*number) {
+    json->Key(key).Begin('[');
+    for (const Row& row : rows) json->Number(row.estimate->amount.*number);
+    json->End(']');
+  };
+  write("bytes", &heap::Amount::bytes);
+  write("blocks", &heap::Amount::blocks);
   json->End('}');
 }
 

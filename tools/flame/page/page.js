@@ -77,8 +77,8 @@ class Page {
     const from = formatSeconds(Math.max(0, end - oldest));
     const spread = formatSpread(figure, 'bytes');
     return `Still live of what was born then: ${formatBytes(figure.value)}` +
-        `${spread ? ` (${spread})` : ''}; the flame graph has it. Ages are known in steps, so this ` +
-        `is of births from ${from} to ${formatSeconds(Math.max(0, end - youngest))}.`;
+        `${spread ? ` (${spread})` : ''}; the tile *Born, and live* has it. Ages are known in steps, so ` +
+        `this is of births from ${from} to ${formatSeconds(Math.max(0, end - youngest))}.`;
   }
 
   fillHeader() {

@@ -242,6 +242,7 @@ class Timeline {
   press(event) {
     this.anchor = this.secondsAt(event);
     this.isDragged = true;
+    this.liveText = '';  // of the span before
     this.canvas.setPointerCapture(event.pointerId);
     this.set(null, this.anchor);
   }
