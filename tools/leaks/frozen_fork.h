@@ -18,10 +18,12 @@ namespace allomon::leaks {
 // Its memory is that of the process when it was made, so the process may go on while the copy is
 // read.  Pages are copied by the kernel when the process writes them meanwhile.
 //
-// The process sees little of it: it is told of no child, its own waits do not find one, and files
-// that it closes are closed, since the table of files is shared.  Its peak of children's resident
-// memory (getrusage(2)) may grow.  If this program is killed, the copy ends, and stays an entry in
-// the table of processes until the process ends.
+// The process sees little of it: it is told of no child, waitpid(2) finds it only with __WALL or
+// __WCLONE, and it holds no files open, from Linux 5.9 on; before, those of a process that ends or
+// executes another program stay open until the copy ends.  The process's peak of children's
+// resident memory (getrusage(2)) may grow.  If this program is killed, or the process executes
+// another program meanwhile, the copy ends, and stays an entry in the table of processes until the
+// process ends.
 //
 // Call all on the thread that stopped the process.
 class FrozenFork {
@@ -30,7 +32,7 @@ class FrozenFork {
   // ThreadCall; or there may not be room for pages that it writes meanwhile, in the machine or
   // below a limit of its cgroup.
   static absl::StatusOr<std::unique_ptr<FrozenFork>> Make(const explain::Process& process,
-                                                          const StoppedProcess& stopped);
+                                                          StoppedProcess* stopped);
   // Ends the copy.  The process may run: a thread of it is stopped for some 0.1 ms to take the
   // entry from the table of processes.
   ~FrozenFork();
@@ -43,7 +45,7 @@ class FrozenFork {
   FrozenFork(const explain::Process& process, const process_map::CallStub& stub, pid_t thread)
       : process_(process), stub_(stub), thread_(thread) {}
 
-  absl::Status Fork();
+  absl::Status Fork(StoppedProcess* stopped);
   void TakeFromTable() const;
 
   const explain::Process& process_;

@@ -9,6 +9,7 @@
 #include <cstring>
 #include <fstream>
 #include <memory>
+#include <thread>
 #include <utility>
 
 #include "tools/explain/recorded_blocks.h"
@@ -58,14 +59,27 @@ void OfferToKiller(const std::string& process) {
 
 }  // namespace
 
+// A thread that did not come to a stop stays traced until the tracing thread ends.
 absl::Status Search::Take(After after) {
   const HeldSignals held;
+  if (after == After::kStand) return TakeHere(after);
+  absl::Status status;
+  std::thread([&] { status = TakeHere(after); }).join();
+  return status;
+}
+
+absl::Status Search::TakeHere(After after) {
   OfferToKiller("self");
   const std::string number = std::to_string(process_.pid());
   if (process_.name().empty()) return absl::NotFoundError("there is no process " + number);
   // A zombie, or a thread of the kernel.
   const auto maps = process_.Maps();
-  if (maps.ok() && maps->empty()) return absl::NotFoundError("it has ended, or has no memory");
+  if (maps.ok() && maps->empty()) {
+    return absl::NotFoundError(process_.threads() > 1
+                                   ? "its first thread has ended (pthread_exit), so its memory "
+                                     "cannot be read"
+                                   : "it has ended, or has no memory");
+  }
   const auto begin = Clock::now();
   auto stopped = StoppedProcess::Stop(process_.pid());
   if (!stopped.ok()) return stopped.status();
@@ -78,7 +92,7 @@ absl::Status Search::Take(After after) {
     stopped_ = *std::move(stopped);
     return CopyWhileStopped();
   }
-  const auto fork = FrozenFork::Make(process_, **stopped);
+  const auto fork = FrozenFork::Make(process_, stopped->get());
   absl::Status status = fork.ok() ? CopyWithoutFork(**fork) : CopyWhileStopped();
   go_on();
   if (!fork.ok()) {
@@ -103,15 +117,25 @@ absl::Status Search::CopyWhileStopped() {
   return status.ok() ? snapshot_.Copy(process_, mappings_) : status;
 }
 
-// Mappings that a fork does not have (MADV_DONTFORK).
+// Mappings that a fork does not have (MADV_DONTFORK), and what is shared: it may be written, and
+// pointers may be moved from it to private memory, while the fork is copied.  Beyond the bound that
+// is so.
 absl::Status Search::CopyWithoutFork(const FrozenFork& fork) {
   const auto all = process_.Maps();
   if (!all.ok()) return all.status();
   const auto forked = explain::Process(fork.pid()).Maps();
   if (!forked.ok()) return forked.status();
-  if (*all == *forked) return absl::OkStatus();
   const std::vector<Mapping> known = explain::ParseMappings(*forked);
+  constexpr uint64_t kMostSharedBytes = uint64_t{16} << 20;
+  uint64_t shared_bytes = 0;
   for (Mapping& mapping : explain::ParseMappings(*all)) {
+    if (mapping.is_shared && mapping.is_readable && mapping.is_writable) {
+      mapping.resident_bytes = process_.ResidentBytes(mapping.begin, mapping.end);
+      if (shared_bytes + mapping.resident_bytes > kMostSharedBytes) continue;
+      shared_bytes += mapping.resident_bytes;
+      mappings_.push_back(std::move(mapping));
+      continue;
+    }
     const bool is_known =
         std::binary_search(known.begin(), known.end(), mapping,
                            [](const Mapping& a, const Mapping& b) { return a.begin < b.begin; });
@@ -129,7 +153,12 @@ absl::Status Search::CopyFork(const FrozenFork& fork) {
   const auto smaps = copy.Smaps();
   if (!smaps.ok()) return smaps.status();
   std::vector<Mapping> forked, running;
+  const std::vector<Mapping> copied = mappings_;
   for (Mapping& mapping : explain::ParseMappings(*smaps)) {
+    const bool is_copied = std::any_of(copied.begin(), copied.end(), [&](const Mapping& other) {
+      return other.begin == mapping.begin;
+    });
+    if (is_copied) continue;
     const bool runs = mapping.is_shared || mapping.is_wiped_by_fork;
     if (runs) mapping.resident_bytes = process_.ResidentBytes(mapping.begin, mapping.end);
     (runs ? running : forked).push_back(std::move(mapping));

@@ -86,6 +86,7 @@ class Search {
   uint64_t sleeping_threads() const { return sleeping_threads_; }
 
  private:
+  absl::Status TakeHere(After after);
   absl::Status CopyWhileStopped();
   absl::Status CopyFork(const FrozenFork& fork);
   absl::Status CopyWithoutFork(const FrozenFork& fork);

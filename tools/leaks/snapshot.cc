@@ -47,7 +47,8 @@ absl::Status Snapshot::Copy(const explain::Process& process,
   for (const explain::Mapping& mapping : mappings) {
     if (HasWords(mapping)) resident_bytes += mapping.resident_bytes + mapping.swapped_bytes;
   }
-  const uint64_t available_bytes = process::MachineRoom();
+  const uint64_t available_bytes =
+      std::min(process::MachineRoom(), process::MemoryRoom(static_cast<uint32_t>(getpid())));
   if (resident_bytes > available_bytes / 10 * 9 ||
       available_bytes - resident_bytes < kLeastRoomBytes) {
     return absl::ResourceExhaustedError("its memory is copied, " +
@@ -91,10 +92,15 @@ absl::Status Snapshot::CopyPages(const explain::Process& process, const Region& 
     }
     const uint64_t at = page * page_bytes, size_bytes = (after - page) * page_bytes;
     char* const to = region.bytes + (at - region.begin);
-    // Pages of devices and beyond the end of a file cannot be read, and hold no pointers.
     if (ReadFast(process.pid(), at, to, size_bytes) ||
         process.memory().ReadAt(at, to, size_bytes)) {
       copied_bytes_ += size_bytes;
+    } else {
+      // Pages of devices, guards (MADV_GUARD_INSTALL) and those beyond the end of a file cannot be
+      // read, and hold no pointers.  Their neighbours can.
+      for (uint64_t done = 0; done < size_bytes; done += page_bytes) {
+        if (process.memory().ReadAt(at + done, to + done, page_bytes)) copied_bytes_ += page_bytes;
+      }
     }
     page = after;
   }

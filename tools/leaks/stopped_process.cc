@@ -27,20 +27,7 @@ using FloatingRegisters = user_fpregs_struct;
 // Each round stops the threads that those of the round before have started meanwhile.
 constexpr int kMostRounds = 100;
 constexpr long kLookNanos = 200'000;
-constexpr int kMostLooks = 5000;  // a second
-
-std::vector<pid_t> ThreadsOf(uint32_t pid) {
-  std::vector<pid_t> threads;
-  const std::string path = "/proc/" + std::to_string(pid) + "/task";
-  DIR* const folder = opendir(path.c_str());
-  if (folder == nullptr) return threads;
-  while (const dirent* const entry = readdir(folder)) {
-    const long number = strtol(entry->d_name, nullptr, 10);
-    if (number > 0) threads.push_back(static_cast<pid_t>(number));
-  }
-  closedir(folder);
-  return threads;
-}
+constexpr int kMostLooks = 5000;  // a second, for all threads
 
 // Reads a set of registers.  False if the processor does not have it.
 template <typename Registers>
@@ -59,6 +46,19 @@ void AddWords(const Registers& registers, std::vector<uint64_t>* words) {
 }
 
 }  // namespace
+
+std::vector<pid_t> ThreadsOf(uint32_t pid) {
+  std::vector<pid_t> threads;
+  const std::string path = "/proc/" + std::to_string(pid) + "/task";
+  DIR* const folder = opendir(path.c_str());
+  if (folder == nullptr) return threads;
+  while (const dirent* const entry = readdir(folder)) {
+    const long number = strtol(entry->d_name, nullptr, 10);
+    if (number > 0) threads.push_back(static_cast<pid_t>(number));
+  }
+  closedir(folder);
+  return threads;
+}
 
 absl::StatusOr<std::unique_ptr<StoppedProcess>> StoppedProcess::Stop(uint32_t pid) {
   std::unique_ptr<StoppedProcess> process(new StoppedProcess(pid));
@@ -97,6 +97,12 @@ std::vector<pid_t> StoppedProcess::CallableThreads() const {
   return found;
 }
 
+void StoppedProcess::PassOn(pid_t thread, int signal) {
+  for (Stopped& stopped : threads_) {
+    if (stopped.thread == thread) stopped.signal = signal;
+  }
+}
+
 absl::Status StoppedProcess::StopNewThreads(bool* found) {
   *found = false;
   const size_t before = threads_.size();
@@ -130,7 +136,7 @@ absl::Status StoppedProcess::Seize(pid_t thread) {
 }
 
 void StoppedProcess::AwaitStop(Stopped* stopped) {
-  for (int look = 0; look < kMostLooks; ++look) {
+  do {
     int status = 0;
     const pid_t done = waitpid(stopped->thread, &status, __WALL | WNOHANG);
     if (done == stopped->thread && WIFSTOPPED(status)) {
@@ -142,7 +148,7 @@ void StoppedProcess::AwaitStop(Stopped* stopped) {
     if (done != 0) return;  // it has ended
     const timespec pause = {0, kLookNanos};
     nanosleep(&pause, nullptr);
-  }
+  } while (++looks_ < kMostLooks);
   ++sleeping_;
 }
 

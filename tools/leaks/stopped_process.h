@@ -14,6 +14,9 @@
 
 namespace allomon::leaks {
 
+// The ids of a process's threads; empty if it has ended.
+std::vector<pid_t> ThreadsOf(uint32_t pid);
+
 // Stops the threads as a debugger does (ptrace(2)), without a signal.  They go on when this is
 // destroyed, and if this program is killed.  Call all on one thread.
 class StoppedProcess {
@@ -36,6 +39,8 @@ class StoppedProcess {
   size_t threads() const { return threads_.size(); }
   // Those that stand, and that no signal has stopped on the way: see ThreadCall.
   std::vector<pid_t> CallableThreads() const;
+  // A signal that the thread has been given while it stood; it gets it when it goes on.
+  void PassOn(pid_t thread, int signal);
   // Threads that did not come to a stop, since they sleep in the kernel: their registers are not
   // known.
   size_t sleeping() const { return sleeping_; }
@@ -61,6 +66,7 @@ class StoppedProcess {
   std::vector<uint64_t> stack_pointers_;
   std::vector<uint64_t> thread_pointers_;
   size_t sleeping_ = 0;
+  int looks_ = 0;  // at threads that did not stand yet, each after a pause
 };
 
 }  // namespace allomon::leaks

@@ -8,7 +8,12 @@
 #include <sys/uio.h>
 #include <sys/wait.h>
 #include <ucontext.h>
+#include <unistd.h>
+#if defined(__x86_64__)
+#include <cpuid.h>
+#endif
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <string>
@@ -72,6 +77,7 @@ struct StateMark {
   uint32_t state_bytes;
 };
 constexpr size_t kStateMarkOffset = 464;
+constexpr size_t kLeastStateBytes = 576;  // of fxsave, and the header of xsave
 
 void* Argument(uint64_t value) { return reinterpret_cast<void*>(value); }
 uint64_t AddressOf(const void* pointer) { return reinterpret_cast<uintptr_t>(pointer); }
@@ -116,6 +122,35 @@ class ThreadStatus {
  private:
   const absl::StatusOr<std::string> text_;
 };
+
+// Whether children come into the same namespaces as the thread.
+bool HasNamespacesForChildren(uint32_t pid, pid_t thread) {
+  const std::string folder =
+      "/proc/" + std::to_string(pid) + "/task/" + std::to_string(thread) + "/ns/";
+  const auto name_of = [&folder](const char* file) {
+    char name[64] = {};
+    const ssize_t size = readlink((folder + file).c_str(), name, sizeof(name) - 1);
+    return std::string(name, size > 0 ? static_cast<size_t>(size) : 0);
+  };
+  return name_of("pid") != name_of("pid_for_children") ||
+         name_of("time") != name_of("time_for_children");
+}
+
+// A thread that may not use AMX's tiles has a state without them, and the kernel takes a frame only
+// of that size, though it shows the whole state to a debugger.
+uint32_t StateBytes(const std::vector<char>& state, uint32_t all_bytes) {
+  constexpr size_t kFeaturesInUse = 512;  // the header of an xsave area
+  constexpr uint32_t kStateLeaf = 0xd, kTiles = 18;
+  uint64_t in_use = 0;
+  memcpy(&in_use, state.data() + kFeaturesInUse, sizeof(in_use));
+  uint32_t tile_bytes = 0, tile_begin = 0, unused = 0, more = 0;
+  if ((in_use >> kTiles & 1) != 0 ||
+      __get_cpuid_count(kStateLeaf, kTiles, &tile_bytes, &tile_begin, &unused, &more) == 0 ||
+      tile_bytes == 0 || tile_begin == 0) {
+    return all_bytes;
+  }
+  return std::min(all_bytes, tile_begin);
+}
 
 bool DispatchesCalls(pid_t thread) {
   CallDispatch dispatch = {};
@@ -164,6 +199,9 @@ absl::Status ThreadCall::Begin(bool room_is_free) {
   const bool is_in_call = static_cast<int64_t>(registers_.orig_rax) >= 0;
   if (!is_in_call && IsInSequence()) return failed("no thread stands where it could be borrowed");
   if (DispatchesCalls(thread_)) return failed("it handles system calls itself");
+  if (HasNamespacesForChildren(process_.pid(), thread_)) {
+    return failed("its children would come into another namespace");
+  }
   const ThreadStatus status(process_.pid(), thread_);
   if (status.HasShadowStack()) return failed("it has shadow stacks");
   if (ptrace(PTRACE_GETSIGMASK, thread_, Argument(sizeof(signal_mask_)), &signal_mask_) != 0 ||
@@ -187,10 +225,10 @@ bool ThreadCall::WriteFrame(bool room_is_free) {
   std::vector<char> state(kMostStateBytes);
   iovec found = {state.data(), state.size()};
   if (ptrace(PTRACE_GETREGSET, thread_, NT_X86_XSTATE, &found) != 0 ||
-      found.iov_len == state.size() || found.iov_len < kStateMarkOffset + sizeof(StateMark)) {
+      found.iov_len == state.size() || found.iov_len < kLeastStateBytes) {
     return false;
   }
-  const auto state_bytes = static_cast<uint32_t>(found.iov_len);
+  const uint32_t state_bytes = StateBytes(state, static_cast<uint32_t>(found.iov_len));
   constexpr uint32_t kMagic1 = 0x46505853, kMagic2 = 0x46505845;  // FP_XSTATE_MAGIC1 and 2
   StateMark mark = {kMagic1, state_bytes + static_cast<uint32_t>(sizeof(kMagic2)), 0, state_bytes};
   memcpy(&mark.features, state.data() + kStateMarkOffset, sizeof(mark.features));  // the kernel's
@@ -273,6 +311,8 @@ bool ThreadCall::Resume(int request) {
     } else if (event == PTRACE_EVENT_STOP) {
       // A stop of the whole process may come before that of the call.
       if (request == PTRACE_CONT) return true;
+    } else if (WSTOPSIG(status) == SIGSTOP) {
+      signal_ = SIGSTOP;
     } else {
       return request == PTRACE_SYSCALL && WSTOPSIG(status) == kCallStop;
     }
@@ -308,6 +348,33 @@ bool ThreadCall::Wait(int64_t child) {
          -EINTR;
 }
 
+// At the instruction that ends a child whose call has succeeded: it never does anything else.
+void CloseFilesOfChild(pid_t child, const process_map::CallStub& stub) {
+  user_regs_struct registers = {};
+  const uint64_t options = PTRACE_O_EXITKILL | PTRACE_O_TRACESYSGOOD;
+  // A filter's suspension is the parent's option, which the child has from it.
+  if (ptrace(PTRACE_SETOPTIONS, child, nullptr, Argument(options | PTRACE_O_SUSPEND_SECCOMP)) !=
+          0 &&
+      ptrace(PTRACE_SETOPTIONS, child, nullptr, Argument(options)) != 0) {
+    return;
+  }
+  if (!GetGeneral(child, &registers)) return;
+  registers.rax = SYS_close_range;
+  registers.rdi = 0;
+  registers.rsi = UINT32_MAX;
+  registers.rdx = 2;  // CLOSE_RANGE_UNSHARE: none is copied, so none is closed
+  registers.rip = AddressOf(stub.fork_call);
+  registers.orig_rax = UINT64_MAX;
+  if (!SetGeneral(child, registers)) return;
+  for (int stop = 0; stop < 2; ++stop) {  // at the call's entry, and at its exit
+    int status = 0;
+    if (ptrace(PTRACE_SYSCALL, child, nullptr, nullptr) != 0) return;
+    while (waitpid(child, &status, __WALL) < 0 && errno == EINTR) {
+    }
+    if (!WIFSTOPPED(status) || WSTOPSIG(status) != kCallStop) return;
+  }
+}
+
 pid_t ThreadCall::Fork(uint64_t flags, int64_t* id_inside) {
   clone_args arguments = {};
   arguments.flags = flags;
@@ -329,6 +396,8 @@ absl::Status ThreadCall::Begin(bool) {
 ThreadCall::~ThreadCall() = default;
 
 bool ThreadCall::Wait(int64_t) { return false; }
+
+void CloseFilesOfChild(pid_t, const process_map::CallStub&) {}
 
 pid_t ThreadCall::Fork(uint64_t, int64_t* id_inside) {
   *id_inside = -ENOSYS;

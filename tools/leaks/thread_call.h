@@ -31,7 +31,11 @@ process_map::CallStub FindCallStub(const explain::Process& process,
 //
 // Cases that are left alone, since a call might change or end the program:
 // - A filter of system calls (seccomp) may kill the process for one.  Such a process is left alone
-//   unless the kernel suspends the filter for this program, which has to be root then.
+//   unless the kernel suspends the filter for this program, which has to be root then.  (If this
+//   program is killed in the microseconds before the kernel has let the call in, the filter
+//   decides.)
+// - Namespaces for children that are not the process's own (unshare(2)): the first child would be
+//   process 1 there, and no other could be made after its end.
 // - A thread that runs code of the program may be in a sequence that the kernel restarts (rseq),
 //   which a change of the program counter would hide from the kernel.  So the thread must stand in
 //   a system call, or have no such sequence.
@@ -45,6 +49,9 @@ class ThreadCall {
   ~ThreadCall();
   ThreadCall(const ThreadCall&) = delete;
   ThreadCall& operator=(const ThreadCall&) = delete;
+
+  // SIGSTOP cannot be made to wait: 0, or the signal that came, which is to be passed on.
+  int signal() const { return signal_; }
 
   // Fails if this thread may not be borrowed; it is as before then.  The room of the stub may still
   // be in use by a thread of which another program was killed; `room_is_free` says that it is not.
@@ -73,7 +80,12 @@ class ThreadCall {
   uint64_t signal_mask_ = 0;
   uint64_t frame_ = 0;  // address
   pid_t child_ = 0;
+  int signal_ = 0;
 };
+
+// Has a child of Fork() close its copies of all files, in a table of its own; it is killed if this
+// program ends.  Without effect before Linux 5.9.  It must stand, and stands afterwards.
+void CloseFilesOfChild(pid_t child, const process_map::CallStub& stub);
 
 }  // namespace allomon::leaks
 
