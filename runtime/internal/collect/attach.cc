@@ -39,7 +39,7 @@ Mutator* Attach(HeapCore& heap) {
   const bool joined = mutator->nursery.Join(heap.young);
   if (joined) MakeReserve(heap);
   const bool granted = joined && mutator->nursery.granted_bytes() > kMaxYoungBytes;
-  heap.world.Resume();
+  ResumeAndRelease(heap);
   if (!granted) {
     Detach(heap, mutator);
     return nullptr;
@@ -56,7 +56,7 @@ void Detach(HeapCore& heap, Mutator* mutator) {
   mutator->stack.here.Clear();
   RunCollection(heap, CollectionKind::kMinor);
   LeaveHeap(heap, *mutator);
-  heap.world.Resume();
+  ResumeAndRelease(heap);
   heap.world.Remove(mutator);
   delete mutator;
 }

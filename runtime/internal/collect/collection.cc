@@ -78,10 +78,7 @@ void ResumeAfterCollection(HeapCore& heap) {
   heap.blocks.stock().SetWanted(heap.options.background && in_slices);
   const bool has_work =
       heap.options.background && (heap.cycle.is_active() || heap.blocks.stock().IsShort());
-  Chunk* const released = heap.blocks.TakeAside();
-  heap.world.Resume();
-  FreeChunks(released);
-  GiveBack(heap.large.TakeDroppedBytes());
+  ResumeAndRelease(heap);
   if (has_work) heap.helper.Wake(WorkForHelper);
 }
 
@@ -114,6 +111,13 @@ bool RunCollection(HeapCore& heap, CollectionKind kind, bool due) {
   CountPause(heap, pause, ns);
   if (heap.options.listener != nullptr) heap.options.listener->OnCollectionEnd(pause, ns);
   return done;
+}
+
+void ResumeAndRelease(HeapCore& heap) {
+  Chunk* const released = heap.blocks.TakeAside();
+  heap.world.Resume();
+  FreeChunks(released);
+  GiveBack(heap.large.TakeDroppedBytes());
 }
 
 void Collect(HeapCore& heap, CollectionKind kind, Mutator* mutator, CallersStack stack) {

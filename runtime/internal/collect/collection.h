@@ -35,6 +35,8 @@ void CollectForGrowth(HeapCore& heap, Mutator& mutator, size_t bytes = 0);
 // With the world stopped by this thread.  `due`: a major collection is, if `kind` is kMinor.
 // False if a major collection had no memory to mark with.
 bool RunCollection(HeapCore& heap, CollectionKind kind, bool due = false);
+// Follows RunCollection(): lets the world run, and frees the chunks that the collection released.
+void ResumeAndRelease(HeapCore& heap);
 
 HeapStatistics Statistics(HeapCore& heap, Mutator* mutator);
 

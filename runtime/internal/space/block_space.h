@@ -86,7 +86,9 @@ class BlockSpace {
   // The same without slices, in two steps: the collection puts the chosen chunks aside, and the
   // collector takes them, linked by next_released, when it lets the world run.
   void PutReleasedAside() {
-    if (aside_ == nullptr) aside_ = std::exchange(released_, nullptr);
+    Chunk** end = &aside_;
+    while (*end != nullptr) end = &(*end)->next_released;
+    *end = std::exchange(released_, nullptr);
   }
   Chunk* TakeAside() { return std::exchange(aside_, nullptr); }
 
