@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <cstring>
+#include <optional>
 
 #include "runtime/internal/collect/collector.h"
 #include "runtime/internal/collect/limit.h"
@@ -50,18 +51,20 @@ class Evacuation {
     }
   }
 
+  // Begins a pass over ephemerons: none waits.  Most collections have no ephemeron, and no pass.
+  void BeginEphemerons() { waiting_.emplace(); }
   // If the key of an ephemeron has survived, its value survives.  If not, or if the ephemeron has
   // not, it waits for that.  Returns whether a value had to be moved.
   bool VisitEphemeron(Object* original) {
     bool moves = VisitOneEphemeron(original);
-    while (!ready_.empty()) {
-      Object* const next = ready_.back();
-      ready_.pop_back();
+    Vector<Object*>& ready = waiting_->ready;
+    while (!ready.empty()) {
+      Object* const next = ready.back();
+      ready.pop_back();
       moves |= VisitOneEphemeron(next);
     }
     return moves;
   }
-  void ForgetWaiting() { waiting_.Clear(); }
 
   uint64_t moved_words() const { return moved_words_; }
 
@@ -90,15 +93,16 @@ class Evacuation {
   bool VisitOneEphemeron(Object* original);
 
   void Await(Object* object, Object* ephemeron) {
-    if (waiting_.Add(object, ephemeron)) HeaderOf(object) |= kAwaitedBit;
+    if (waiting_->ephemerons.Add(object, ephemeron)) HeaderOf(object) |= kAwaitedBit;
   }
 
   // Without memory the next pass over the ephemerons finds what has become ready.
   __attribute__((noinline)) Object* MoveAwaited(Object* object) {
     HeaderOf(object) &= ~kAwaitedBit;
     Object* const copy = Move(object, TypeOf(HeaderOf(object)));
-    waiting_.Take(object,
-                  [this](Object* ephemeron) { static_cast<void>(TryPush(ready_, ephemeron)); });
+    waiting_->ephemerons.Take(object, [this](Object* ephemeron) {
+      static_cast<void>(TryPush(waiting_->ready, ephemeron));
+    });
     return copy;
   }
 
@@ -123,8 +127,11 @@ class Evacuation {
   uint64_t moved_words_ = 0;
   // An ephemeron waits for the object.  The bit means something else in objects that stay only.
   static constexpr uintptr_t kAwaitedBit = kTenuredBit;
-  WaitingEphemerons waiting_;
-  Vector<Object*> ready_;  // ephemerons that wait no longer
+  struct Waiting {
+    WaitingEphemerons ephemerons;
+    Vector<Object*> ready;  // those that wait no longer
+  };
+  std::optional<Waiting> waiting_;
 };
 
 // Returns the present address of the object; nullptr if it is young, does not stay and has not been
@@ -253,12 +260,20 @@ void ForEachRecentEphemeron(HeapCore& heap, Visit visit) {
   for (Object* ephemeron : heap.left_weaks) visit(ephemeron);
 }
 
+bool HasRecentEphemerons(HeapCore& heap) {
+  for (Mutator* mutator = heap.world.first(); mutator != nullptr; mutator = mutator->next) {
+    if (!mutator->weaks.empty()) return true;
+  }
+  return !heap.left_weaks.empty();
+}
+
 // Repeats until nothing changes, because a value may keep other keys alive.  The second pass finds
 // nothing, unless there was no memory to wait in.
 void VisitEphemerons(HeapCore& heap, Evacuation& evacuation) {
+  if (!HasRecentEphemerons(heap)) return;
   for (bool moved = true; moved;) {
     moved = false;
-    evacuation.ForgetWaiting();
+    evacuation.BeginEphemerons();
     ForEachRecentEphemeron(heap, [&](Object* e) { moved |= evacuation.VisitEphemeron(e); });
   }
   ForEachRecentEphemeron(heap, [](Object* original) {

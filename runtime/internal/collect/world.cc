@@ -100,7 +100,7 @@ void World::RequestStopLocked() {
   stops_.fetch_add(1, std::memory_order_relaxed);
   requested_ns_ = NowNs();
   last_to_stand_ = 0;
-  came_.NotifyAll();
+  if (coming_ != 0) came_.NotifyAll();
   // Pairs with the fence in PublishLimit(): either the owner of a limit sees
   // `stopping`, or its limit is overwritten here.
   std::atomic_thread_fence(std::memory_order_seq_cst);
@@ -115,7 +115,7 @@ uint64_t World::EndOfTurnLocked() {
   constexpr uint64_t kPart = 4;  // of the pause, so the others have at least a fifth of the time
   // Pauses of seconds have other causes than a loop: a file that is written, a SIGSTOP, a debugger.
   constexpr uint64_t kLongestTurnNs = 10'000'000;
-  if (held_ == 0 || stopper_thread_.load(std::memory_order_relaxed) != pthread_self()) return 0;
+  if (!OwesATurn()) return 0;
   const uint64_t stops = stops_.load(std::memory_order_relaxed);
   while (coming_ != 0 && stops_.load(std::memory_order_relaxed) == stops) came_.Wait(mutex_);
   if (stops_.load(std::memory_order_relaxed) != stops) return 0;
@@ -158,7 +158,9 @@ bool World::GiveOthersATurn(Mutator* caller) {
   return stops_.load(std::memory_order_relaxed) == stops;
 }
 
-bool World::StopInTurn(Mutator* caller) { return GiveOthersATurn(caller) && Stop(caller); }
+bool World::StopInTurn(Mutator* caller) {
+  return (!OwesATurn() || GiveOthersATurn(caller)) && Stop(caller);
+}
 
 bool World::Stop(Mutator* caller) {
   const MutexHolder hold(mutex_);
@@ -175,6 +177,8 @@ bool World::Stop(Mutator* caller) {
   stopper_ = caller;
   if (caller != nullptr) StandLocked(*caller, MutatorState::kStopping);
   last_to_stand_ = 0;
+  stood_ns_ = requested_ns_;
+  if (running_ == 0) return true;
   while (running_ != 0) all_stand_.Wait(mutex_);
   stood_ns_ = NowNs();
   return true;
@@ -186,8 +190,9 @@ void World::Resume() {
   ALLOMON_DCHECK_EQ("inv.world", running_, 0);
   stopping_.store(false, std::memory_order_relaxed);
   if (stopper_ != nullptr) RunLocked(*stopper_, MutatorState::kStopping);
-  held_ = coming_ = waiting_;
-  resumed_ns_ = NowNs();
+  coming_ = waiting_;
+  held_.store(waiting_, std::memory_order_relaxed);
+  if (waiting_ != 0) resumed_ns_ = NowNs();
   resumed_.NotifyAll();
 }
 
@@ -221,7 +226,8 @@ Mutator* World::ResetAfterFork(Mutator* survivor) {
   }
   first_ = survivor;
   if (survivor != nullptr) survivor->next = nullptr;
-  running_ = waiting_ = coming_ = held_ = 0;
+  running_ = waiting_ = coming_ = 0;
+  held_.store(0, std::memory_order_relaxed);
   stopping_.store(false, std::memory_order_relaxed);
   if (stopper_ != nullptr) RunLocked(*stopper_, MutatorState::kStopping);
   return others;

@@ -93,6 +93,12 @@ class World {
   void WaitForResumeLocked() ALLOMON_REQUIRES(mutex_);
   void StandLocked(Mutator& mutator, MutatorState as) ALLOMON_REQUIRES(mutex_);
   void RunLocked(Mutator& mutator, MutatorState was) ALLOMON_REQUIRES(mutex_);
+  // Whether this thread stopped the world last, and others waited for it.  A stop by another thread
+  // may come at any time, so the answer is asked for again under the mutex.
+  bool OwesATurn() const {
+    return held_.load(std::memory_order_relaxed) != 0 &&
+           stopper_thread_.load(std::memory_order_relaxed) == pthread_self();
+  }
   bool GiveOthersATurn(Mutator* caller);
   uint64_t EndOfTurnLocked() ALLOMON_REQUIRES(mutex_);
   void SleepInTurn(uint64_t until_ns, uint64_t stops) const;
@@ -112,7 +118,7 @@ class World {
   // Threads that wait for the world to be resumed, those that did when it last was, and those of
   // them that have not come out since: coming_ <= waiting_.
   int waiting_ ALLOMON_GUARDED_BY(mutex_) = 0;
-  int held_ ALLOMON_GUARDED_BY(mutex_) = 0;
+  std::atomic<int> held_{0};  // written under mutex_
   int coming_ ALLOMON_GUARDED_BY(mutex_) = 0;
   std::atomic<uint64_t> stops_{0};  // written under mutex_
   uint64_t requested_ns_ ALLOMON_GUARDED_BY(mutex_) = 0;

@@ -104,26 +104,17 @@ bool BlockSpace::FindHoleInBlock() {
   cursor_ = hole_search_ + begin * kLineBytes;
   end_ = hole_search_ + end * kLineBytes;
   hole_search_ = end_;
+  ALLOMON_GC_UNPOISON(cursor_, static_cast<size_t>(end_ - cursor_));
   if (begin == end) return false;
-  TakeHole(cursor_, end_);
+  lines[begin] = kHoleLine;
   return true;
 }
 
-// Two searches go through a block: the lines of a hole that one has taken are no hole to the other.
-char* BlockSpace::TakeHole(char* begin, char* end) {
-  uint8_t* const lines = Chunk::Of(begin)->LinesOf(begin);
-  ALLOMON_DCHECK_EQ("inv.space.hole", *lines, kFreeLine);
-  memset(lines, kFilledLine, static_cast<size_t>(end - begin) / kLineBytes);
-  *lines = kHoleLine;
-  ALLOMON_GC_UNPOISON(begin, static_cast<size_t>(end - begin));
-  return begin;
-}
-
 // Finds a hole of `bytes` in the next few blocks.  A smaller hole that it passes is left to objects
-// of at most a line.
+// of at most a line: TakeNextHole() comes to the block later, so the lines of this one must be no
+// hole to it.
 bool BlockSpace::FindOverflowHole(size_t bytes) {
-  // TakeNextHole() takes blocks from the back.
-  overflow_next_ = std::min(overflow_next_, recyclable_.size());
+  ALLOMON_DCHECK_LE("inv.space.lists", overflow_next_, recyclable_.size());
   for (size_t looks = 0; looks <= kBlocksToLookInto;) {
     const size_t left = static_cast<size_t>(overflow_block_end_ - overflow_search_) / kLineBytes;
     if (left * kLineBytes < bytes) {
@@ -133,13 +124,16 @@ bool BlockSpace::FindOverflowHole(size_t bytes) {
       ++looks;
       continue;
     }
-    const uint8_t* const lines = Chunk::Of(overflow_search_)->LinesOf(overflow_search_);
+    uint8_t* const lines = Chunk::Of(overflow_search_)->LinesOf(overflow_search_);
     const size_t begin = FindLine(lines, 0, left, kFreeLine);
     const size_t end = FindLine(lines, begin, left, kMarkedLine);
     char* const hole = overflow_search_ + begin * kLineBytes;
     overflow_search_ += end * kLineBytes;
     if ((end - begin) * kLineBytes < bytes) continue;
-    overflow_ = TakeHole(hole, overflow_search_);
+    memset(lines + begin, kFilledLine, end - begin);
+    lines[begin] = kHoleLine;
+    ALLOMON_GC_UNPOISON(hole, (end - begin) * kLineBytes);
+    overflow_ = hole;
     overflow_end_ = overflow_search_;
     return true;
   }
@@ -167,6 +161,10 @@ void BlockSpace::TakeNextHole() {
     hole_search_ = recyclable_.back();
     hole_block_end_ = hole_search_ + kBlockBytes;
     recyclable_.pop_back();
+    if (overflow_next_ > recyclable_.size()) {  // the other search is in this block: it ends there
+      overflow_next_ = recyclable_.size();
+      overflow_search_ = overflow_block_end_;
+    }
   }
 }
 

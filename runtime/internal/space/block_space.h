@@ -124,7 +124,6 @@ class BlockSpace {
   void TakeNextHole();
   bool FindHoleInBlock();
   bool FindOverflowHole(size_t bytes);
-  static char* TakeHole(char* begin, char* end);
   void ForgetHoles();
   Chunk* NextOfWalk();
   void SweepBlock(char* block);
@@ -140,7 +139,7 @@ class BlockSpace {
   char* overflow_ = nullptr;
   char* overflow_end_ = nullptr;
   // The search for overflow holes goes through recyclable_ from its front, where those are that are
-  // used last: the block and the place in it that come next.
+  // used last: the block and the place in it that come next.  A block has one search at a time.
   size_t overflow_next_ = 0;
   char* overflow_search_ = nullptr;
   char* overflow_block_end_ = nullptr;
