@@ -10,6 +10,7 @@
 
 #include "gtest/gtest.h"
 #include "runtime/heap.h"
+#include "runtime/internal/collect/mutator.h"
 #include "tracker/tracker.h"
 
 namespace allomon::gc {
@@ -88,14 +89,15 @@ TEST(ThreadsTest, AThreadThatCollectsInALoopLeavesTimeToOthers) {
 
 struct Collecting {
   Heap* heap;
-  std::atomic<int> rounds{0};
+  std::atomic<internal::Mutator*> mutator{nullptr};
   std::atomic<bool> is_over{false};
 };
 
 void* CollectUntilCancelled(void* argument) {
   auto* const collecting = static_cast<Collecting*>(argument);
   const Mutator mutator(*collecting->heap);
-  for (;; ++collecting->rounds) {
+  collecting->mutator = &internal::CurrentMutator();
+  for (;;) {
     collecting->heap->Collect(CollectionKind::kMajor);
     pthread_testcancel();
   }
@@ -105,18 +107,24 @@ void* CollectUntilCancelled(void* argument) {
 // would wait for ever.
 TEST(ThreadsTest, AThreadIsCancelledWhileItLetsOthersRun) {
   const auto heap = Heap::Create(Options()).value();
-  for (int round = 0; round < 10; ++round) {
+  for (int round = 0; round < 3; ++round) {
     Collecting collecting{heap.get()};
+    std::atomic<bool> has_grown{false};
     std::thread worker([&] {
       const Mutator mutator(*heap);
-      Local<Cell> list;
-      for (long i = 0; !collecting.is_over; ++i)
-        list = make<Cell>(i, i % 10000 == 0 ? nullptr : list);
+      // Pauses of some milliseconds, so that turns are of some as well.
+      Root<Cell> kept;
+      for (long i = 0; i < 500'000; ++i) kept = make<Cell>(i, kept);
+      has_grown = true;
+      while (!collecting.is_over) make<Cell>(0, nullptr);
     });
+    while (!has_grown) usleep(100);
     pthread_t thread;
     ASSERT_EQ(pthread_create(&thread, nullptr, CollectUntilCancelled, &collecting), 0);
-    while (collecting.rounds < 20) usleep(100);
-    pthread_cancel(thread);
+    while (collecting.mutator == nullptr) usleep(100);
+    while (collecting.mutator.load()->state != internal::MutatorState::kNative) {
+    }
+    pthread_cancel(thread);  // it sleeps in its turn
     void* result = nullptr;
     ASSERT_EQ(pthread_join(thread, &result), 0);
     EXPECT_EQ(result, PTHREAD_CANCELED);
