@@ -6,6 +6,7 @@
 #include <utility>
 #include <variant>
 
+#include "absl/strings/str_split.h"
 #include "tools/report/views/view.h"
 
 namespace allomon::control {
@@ -40,13 +41,7 @@ constexpr const char* kHelp[] = {
 };
 
 std::vector<std::string> LinesOf(const std::string& text) {
-  std::vector<std::string> lines;
-  for (size_t start = 0; start < text.size();) {
-    const size_t end = std::min(text.find('\n', start), text.size());
-    if (end > start) lines.push_back(text.substr(start, end - start));
-    start = end + 1;
-  }
-  return lines;
+  return absl::StrSplit(text, '\n', absl::SkipEmpty());
 }
 
 // Of rows without a name; the column's index otherwise.

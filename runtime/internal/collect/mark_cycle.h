@@ -27,7 +27,8 @@ bool BeginCycle(HeapCore& heap) ALLOMON_REQUIRES(heap.cycle.mutex);
 // Goes on for a time that keeps the pause short, and ends the marking if all is marked; ends the
 // collection if the program makes objects old faster than that.
 void PauseCycle(HeapCore& heap, uint64_t pause_start_ns) ALLOMON_REQUIRES(heap.cycle.mutex);
-// Ends the collection, for one at once that follows: a marking is given up, and makes nothing due.
+// Ends the collection, for one at once that follows.  A marking is given up, and makes nothing due
+// but the finalizers of an end that was interrupted.
 void EndCycle(HeapCore& heap) ALLOMON_REQUIRES(heap.cycle.mutex);
 
 // --- Mutators.
