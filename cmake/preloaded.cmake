@@ -57,5 +57,8 @@ add_custom_command(OUTPUT "${archive_object}"
   COMMAND "${CMAKE_CXX_COMPILER}" -nostdlib -r -o "${archive_object}" ${archive_objects}
   DEPENDS ${archive_objects} COMMAND_EXPAND_LISTS VERBATIM)
 add_library(allomon_archive STATIC "${archive_object}")
+# A target's objects are files without a rule to another target's Makefile.  CMake orders targets
+# of object libraries by itself, and those of archives not.
+add_dependencies(allomon_archive allomon_auto_profile allomon_counting allomon_show_sources)
 set_target_properties(allomon_archive PROPERTIES OUTPUT_NAME allomon LINKER_LANGUAGE CXX
   ARCHIVE_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/lib")
