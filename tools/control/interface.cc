@@ -44,7 +44,7 @@ std::vector<std::string> LinesOf(const std::string& text) {
   return absl::StrSplit(text, '\n', absl::SkipEmpty());
 }
 
-// Of rows without a name; the column's index otherwise.
+// The index of a column that a table does not have.
 constexpr size_t kNoColumn = static_cast<size_t>(-1);
 size_t ColumnOf(const views::Table& table, const std::string& key) {
   for (size_t i = 0; i < table.columns.size(); ++i) {
@@ -59,7 +59,7 @@ std::string TextOf(const std::vector<views::Cell>& row, size_t column) {
   return text == nullptr ? "" : *text;
 }
 
-// Keeps of a table of callers what belongs to one function.
+// Leaves a table of callers the rows of one function alone.
 void KeepCallersOf(const std::string& function, views::Table* table) {
   const size_t name = ColumnOf(*table, "function"), depth = ColumnOf(*table, "depth");
   if (name == kNoColumn || depth == kNoColumn) return;
@@ -179,7 +179,7 @@ void Interface::MakeRows(int columns) {
   for (const views::Fact& fact : report->facts) {
     if (fact.key == "metric") metric_ = std::get<std::string>(fact.data);
   }
-  // Behind the program's name.
+  // The line after the program's name.
   if (report->head.size() > 1) {
     views::Report totals;
     totals.head = {report->head[1]};
