@@ -20,7 +20,7 @@ namespace allomon {
 // none.  A seed fixes which ones stay, in the order in which all threads sample; without one it is
 // unpredictable.  Which blocks are sampled does not depend on it.  Blocks that are in place remain
 // so.  Returns false if the backend of this build cannot follow blocks in place: only mimalloc
-// 2.0.9 can, with its inline paths.  Thread safe; not inside callbacks.
+// 2.0.9 and 3.0.1 can, with their inline paths.  Thread safe; not inside callbacks.
 bool KeepSamplesInPlace(uint32_t one_in, std::optional<uint64_t> seed = std::nullopt);
 
 struct InPlaceStatistics {

@@ -187,7 +187,9 @@ void KeepInPlaceIfWanted(const EnvironmentOptions& options) {
   if (options.in_place_one_in == 0) return;
   const bool keeps =
       KeepSamplesInPlace != nullptr && KeepSamplesInPlace(options.in_place_one_in, options.seed);
-  if (!keeps) Say("ALLOMON_IN_PLACE: needs malloc over mimalloc 2.0.9; no sample stays in place");
+  if (!keeps) {
+    Say("ALLOMON_IN_PLACE: needs malloc over mimalloc 2.0.9 or 3.0.1; no sample stays in place");
+  }
 }
 
 // mlprof runs a program (or the script that the shell runs for it) with this argument to ask for

@@ -5,6 +5,7 @@
 
 #include "absl/status/status.h"
 #include "tools/explain/notes.h"
+#include "tools/explain/page_table.h"
 #include "tracker/formats/process_map.h"
 
 namespace allomon::explain {
@@ -12,6 +13,7 @@ namespace {
 
 using process_map::HeapLayout;
 using process_map::MappedBlocks;
+using process_map::PageTable;
 using process_map::ProcessMap;
 using process_map::SampledBlocks;
 using process_map::Segments;
@@ -99,10 +101,28 @@ class Walk {
     }
   }
 
-  // False if the cookie cannot be read.
+  // False if the heap is not described so.
+  bool AddPages(const HeapLayout& layout) {
+    PageTable table;
+    if (Read(memory_, layout.page_table, &table)) {
+      return AddPagesOfTable(memory_, mappings_, table, &found_.areas);
+    }
+    Segments segments;
+    return Read(memory_, layout.segments, &segments) && AddSegments(segments);
+  }
+
+ private:
+  static bool IsSound(const Segments& segments) {
+    constexpr uint64_t kMostSegmentBytes = uint64_t{1} << 30;
+    return segments.slice_bytes != 0 && segments.segment_bytes != 0 &&
+           segments.segment_bytes <= kMostSegmentBytes &&
+           segments.slice_bytes <= segments.segment_bytes && segments.entry_bytes <= 4096 &&
+           segments.slices_offset <= 1 << 20;
+  }
+
   bool AddSegments(const Segments& segments) {
     uint64_t cookie = 0;
-    if (!Read(memory_, segments.cookie, &cookie)) return false;
+    if (!IsSound(segments) || !Read(memory_, segments.cookie, &cookie)) return false;
     header_.resize(segments.slices_offset +
                    (segments.segment_bytes / segments.slice_bytes) * segments.entry_bytes);
     for (const Mapping& mapping : mappings_) {
@@ -121,7 +141,6 @@ class Walk {
     return true;
   }
 
- private:
   template <typename Value>
   Value Field(size_t offset) const {
     Value value = 0;
@@ -294,17 +313,13 @@ absl::StatusOr<HeapBlocks> FindHeapBlocks(const Process& process,
   walk.AddSampledBlocks(*map);
   HeapLayout layout;
   const bool is_described = Read(process.memory(), map->heap_layout, &layout);
-  const Segments& segments = layout.segments;
-  constexpr uint64_t kMostSegmentBytes = uint64_t{1} << 30;
-  if (!is_described || segments.slice_bytes == 0 || segments.segment_bytes == 0 ||
-      segments.segment_bytes > kMostSegmentBytes || segments.slice_bytes > segments.segment_bytes ||
-      segments.entry_bytes > 4096 || segments.slices_offset > 1 << 20) {
+  if (!is_described) {
     found.not_known = "the blocks of this backend are not counted from outside";
   } else {
     layout.backend[sizeof(layout.backend) - 1] = '\0';
     found.backend = layout.backend;
     walk.AddMappedBlocks(layout.mapped_blocks);
-    if (!walk.AddSegments(segments)) found.not_known = "the heap cannot be read";
+    if (!walk.AddPages(layout)) found.not_known = "the heap cannot be read";
     const bool has_blocks = std::any_of(
         found.areas.begin(), found.areas.end(),
         [](const Area& area) { return area.use == Use::kBlocks || area.use == Use::kLargeBlock; });

@@ -49,7 +49,7 @@ absl::StatusOr<InPlaceBlocks> FindInPlaceBlocks(const ProcessFile& memory,
     process_map::InPlaceBlocks table;
     InPlaceBlocks found;
     if (!Read(memory, map.blocks, &table) || !IsPossible(table)) {
-      return None("its backend keeps no samples in place: mimalloc 2.0.9 does");
+      return None("its backend keeps no samples in place: mimalloc 2.0.9 and 3.0.1 do");
     }
     if (!Read(memory, map.one_in, &found.one_in) || found.one_in == 0) {
       return None(

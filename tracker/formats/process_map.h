@@ -22,7 +22,7 @@ inline constexpr uint32_t kNoteType = 1;
 inline constexpr uint32_t kInPlaceNoteType = 2;
 inline constexpr uint32_t kCallStubNoteType = 3;
 inline constexpr char kMagic[8] = {'A', 'L', 'L', 'O', 'M', 'A', 'P', '\n'};
-inline constexpr uint32_t kVersion = 2;
+inline constexpr uint32_t kVersion = 3;
 
 // Why Allomon has mapped some memory.
 enum class Use : uint64_t {
@@ -65,6 +65,38 @@ struct Segments {
   uint32_t most_offset_bytes;
 };
 
+// The pages of mimalloc 3, for counting live blocks.  A table has the address of the header of its
+// page for every slice of the address space, in parts of part_entries words; the header is at the
+// page's begin or in its arena.  The header says what memory the page has: slices of an arena, or a
+// mapping.  The table may still lead to pages that were freed.  Offsets are of the header, unless
+// they are an arena's.
+struct PageTable {
+  const void* parts;  // address of a pointer to the parts' addresses, 0 for one that is not there
+  uint64_t part_count;
+  uint64_t part_entries;
+  uint64_t slice_bytes;
+  uint32_t header_bytes;
+  uint32_t used_offset;         // uint16_t: blocks
+  uint32_t capacity_offset;     // uint16_t: blocks that have been in a free list
+  uint32_t reserved_offset;     // uint16_t: blocks that the page has room for
+  uint32_t block_bytes_offset;  // uint64_t
+  uint32_t start_offset;        // uint64_t: the address of the first block
+  uint32_t start_unit_bytes;    // 0; else a uint32_t is there: units from the header on
+  uint32_t kind_offset;         // uint32_t: where the memory is from
+  uint32_t arena_kind;          // slices of an arena
+  uint32_t least_mapping_kind;  // from this kind to that one: a mapping
+  uint32_t most_mapping_kind;
+  uint32_t arena_offset;          // uint64_t: the address of an arena
+  uint32_t first_slice_offset;    // uint32_t: number of the page's first slice in the arena
+  uint32_t slice_count_offset;    // uint32_t
+  uint32_t mapping_offset;        // uint64_t: the address of a mapping
+  uint32_t mapping_bytes_offset;  // uint64_t
+  uint32_t arena_slices_offset;   // uint64_t: slices of the arena
+  uint32_t arena_info_offset;     // uint64_t: of these, slices of its header
+  uint32_t arena_free_offset;     // uint64_t: the address of a bitmap of free slices
+  uint32_t bits_offset;           // of the bitmap's first byte
+};
+
 // Blocks that are mappings of their own.  `leaves` has leaf_count addresses of arrays of cell_count
 // words.  A word that is not 0 is a block: its pages << 12 | its first page in the cell.
 struct MappedBlocks {
@@ -76,8 +108,9 @@ struct MappedBlocks {
 };
 
 struct HeapLayout {
-  char backend[24];  // "mimalloc 2.0.9"
-  Segments segments;
+  char backend[24];           // "mimalloc 2.0.9"
+  const void* segments;       // a Segments, or nullptr
+  const void* page_table;     // a PageTable, or nullptr
   const void* mapped_blocks;  // a MappedBlocks
 };
 

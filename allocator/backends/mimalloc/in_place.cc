@@ -75,27 +75,8 @@ bool Leave(Cell* cell, const void* block, uint32_t* handle) {
                                              std::memory_order_relaxed);
 }
 
-#if ALLOMON_MIMALLOC_IS_INLINED && MI_MALLOC_VERSION == 209
+#if ALLOMON_MIMALLOC_IS_INLINED
 constexpr bool kPagesHaveFlags = true;
-
-bool IsOwn(const void* block) {
-  return _mi_ptr_segment(block)->thread_id.load(std::memory_order_relaxed) == _mi_thread_id();
-}
-
-// Only the owner of a page writes its flags.  A block with a mapping or a segment of its own shares
-// its page with no other.
-bool CanBeFlagged(const void* block) {
-  return !MayBeMapped(block) && IsOwn(block) && BlockBytes(PageOf(block)) < MI_HUGE_BLOCK_SIZE;
-}
-void FlagPage(const void* block) { mi_page_set_has_aligned(PageOf(block), true); }
-bool IsFlagged(const void* block) { return PageOf(block)->flags.x.has_aligned != 0; }
-
-// The blocks of all pages of a heap that other threads have freed first.
-const mi_block_t* DelayedOf(const mi_page_t* page) {
-  const mi_heap_t* const heap = mi_page_heap(page);
-  // Acquire pairs with the release by which mimalloc adds a block: its link is visible.
-  return heap == nullptr ? nullptr : heap->thread_delayed_free.load(std::memory_order_acquire);
-}
 
 bool IsInList(const mi_block_t* list, const mi_block_t* block, size_t most) {
   for (; list != nullptr && most > 0; --most) {
@@ -105,19 +86,56 @@ bool IsInList(const mi_block_t* list, const mi_block_t* block, size_t most) {
   return false;
 }
 
-// The list of a heap has at most one block of each page until the owner takes it.
-constexpr size_t kMostDelayed = 4096;
+#if MI_MALLOC_VERSION == 209
+bool IsOwn(const void* block) {
+  return _mi_ptr_segment(block)->thread_id.load(std::memory_order_relaxed) == _mi_thread_id();
+}
+bool HasSegment(const mi_page_t* page) { return BlockBytes(page) >= MI_HUGE_BLOCK_SIZE; }
+bool IsFlagged(const void* block) { return PageOf(block)->flags.x.has_aligned != 0; }
+
+const mi_block_t* BeginOf(const mi_page_t* page, const void* block) {
+  return _mi_page_ptr_unalign(_mi_ptr_segment(block), page, block);
+}
+
+// Other threads free the first block of a full page into a list of its heap, which has at most one
+// block of each page until the owner takes it.
+bool IsInListOfHeap(const mi_page_t* page, const mi_block_t* block) {
+  constexpr size_t kMostDelayed = 4096;
+  const mi_heap_t* const heap = mi_page_heap(page);
+  if (heap == nullptr) return false;
+  // Acquire pairs with the release by which mimalloc adds a block: its link is visible.
+  return IsInList(heap->thread_delayed_free.load(std::memory_order_acquire), block, kMostDelayed);
+}
+#else
+bool IsOwn(const void* block) {
+  const uintptr_t word = PageOf(block)->xthread_id.load(std::memory_order_relaxed);
+  return (word & ~MI_PAGE_FLAG_MASK) == _mi_prim_thread_id();
+}
+bool HasSegment(const mi_page_t* /*page*/) { return false; }
+bool IsFlagged(const void* block) { return HasSpecialBlocks(PageOf(block)); }
+
+const mi_block_t* BeginOf(const mi_page_t* page, const void* block) {
+  return _mi_page_ptr_unalign(page, block);
+}
+bool IsInListOfHeap(const mi_page_t* /*page*/, const mi_block_t* /*block*/) { return false; }
+#endif
+
+// Only the owner of a page sets its flags.  A block with a mapping or a segment of its own shares
+// its page with no other.
+bool CanBeFlagged(const void* block) {
+  return !MayBeMapped(block) && IsOwn(block) && !HasSegment(PageOf(block));
+}
+void FlagPage(const void* block) { mi_page_set_has_aligned(PageOf(block), true); }
 
 // Whether the block is in a free list of its page, as far as this thread may read them: other
 // threads only push, and only the owner takes.  Cost: up to a look at each free block of the page.
 bool IsFree(const void* block) {
   if (!IsOwn(block)) return false;
   const mi_page_t* const page = PageOf(block);
-  const mi_block_t* const start = _mi_page_ptr_unalign(_mi_ptr_segment(block), page, block);
+  const mi_block_t* const start = BeginOf(page, block);
   return IsInList(page->local_free, start, page->capacity) ||
          IsInList(page->free, start, page->capacity) ||
-         IsInList(mi_page_thread_free(page), start, page->capacity) ||
-         IsInList(DelayedOf(page), start, kMostDelayed);
+         IsInList(mi_page_thread_free(page), start, page->capacity) || IsInListOfHeap(page, start);
 }
 #else
 constexpr bool kPagesHaveFlags = false;

@@ -271,7 +271,7 @@ options::CommandText LeaksText() {
       "data nor any other block refers to.  The process stands while its memory is copied, and "
       "goes on while the copy is searched.",
       "It needs the rights of a debugger (ptrace_scope), a process that records, and mimalloc "
-      "2.0.9 underneath."};
+      "2.0.9 or 3.0.1 underneath."};
   text.words = options::Words::kProcess;
   text.statuses = {{"0", "something refers to each sampled block; or paths or roots are shown"},
                    {"1", "some blocks are shown, to which nothing does"},
