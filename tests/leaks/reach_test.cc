@@ -99,6 +99,8 @@ class Graph {
     for (const explain::Mapping& mapping : explain::ParseMappings(*smaps)) {
       if (mapping.begin <= Begin() && Begin() < mapping.end) own.push_back(mapping);
     }
+    // The root words are no block.
+    if (seed % 2 == 0) snapshot_.LeaveOutData({{AddressOf(0), AddressOf(kBlocks)}});
     EXPECT_TRUE(snapshot_.Copy(process, own).ok());
   }
   ~Graph() { munmap(words_, kBytes); }
@@ -200,10 +202,14 @@ TEST(DirectlyLostTest, EachLostBlockIsLedToByADirectOneOrIsOne) {
   }
 }
 
-// A child with a page of words, which waits for a signal.
+// A child with two pages of words, which waits for a signal, and a page that it shares with this
+// process.
 class Child {
  public:
   Child() {
+    shared_ = static_cast<uint64_t*>(
+        mmap(nullptr, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
+    shared_[7] = shared_address();
     page_ = static_cast<uint64_t*>(
         mmap(nullptr, kPages * 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
     pid_ = fork();
@@ -216,9 +222,11 @@ class Child {
     kill(pid_, SIGKILL);
     waitpid(pid_, nullptr, 0);
     munmap(page_, kPages * 4096);
+    munmap(shared_, 4096);
   }
   uint32_t pid() const { return static_cast<uint32_t>(pid_); }
   uint64_t address() const { return reinterpret_cast<uintptr_t>(page_); }
+  uint64_t shared_address() const { return reinterpret_cast<uintptr_t>(shared_); }
   char State() const {
     const explain::ProcessFile file("/proc/" + std::to_string(pid_) + "/stat");
     const auto text = file.ReadAll();
@@ -233,6 +241,7 @@ class Child {
 
  private:
   uint64_t* page_;
+  uint64_t* shared_;
   pid_t pid_;
 };
 
@@ -264,6 +273,62 @@ TEST(SnapshotTest, CopiesWhatTheProcessHasWritten) {
   EXPECT_FALSE(snapshot.Read(8, &value));
   EXPECT_TRUE(snapshot.Read(child.address(), &value));
   EXPECT_GT(snapshot.copied_bytes(), 2 * 4096u);
+}
+
+TEST(SnapshotTest, PagesOfBlocksInWhichNoWordIsAnAddressAreLeftOut) {
+  const Child child;
+  child.Await();
+  const explain::Process process(child.pid());
+  const auto smaps = process.Smaps();
+  ASSERT_TRUE(smaps.ok());
+  Snapshot snapshot;
+  std::vector<Snapshot::Extent> blocks = {{child.address() + 4096, child.address() + 3 * 4096},
+                                          {child.shared_address(), child.shared_address() + 4096}};
+  std::sort(blocks.begin(), blocks.end(), [](auto a, auto b) { return a.begin < b.begin; });
+  snapshot.LeaveOutData(blocks);
+  ASSERT_TRUE(snapshot.Copy(process, explain::ParseMappings(*smaps)).ok());
+  uint64_t word = 0;
+  EXPECT_TRUE(snapshot.Read(child.address(), &word));
+  EXPECT_EQ(word, 1u);  // not of a block
+  EXPECT_TRUE(snapshot.Read(child.address() + 4096 + 8, &word));
+  EXPECT_EQ(word, 0u);
+  EXPECT_TRUE(snapshot.Read(child.shared_address() + 7 * 8, &word));
+  EXPECT_EQ(word, child.shared_address());
+}
+
+// By process_vm_readv(2) it would get a page of its own for each that is read: the copy of a large
+// process would need its memory once more.
+TEST(SnapshotTest, AForkGoesOnSharingThePagesThatAreRead) {
+  const Child child;
+  child.Await();
+  const explain::Process process(child.pid());
+  const auto smaps = process.Smaps();
+  ASSERT_TRUE(smaps.ok());
+  Snapshot snapshot;
+  snapshot.ExpectFork(child.pid(), 0);
+  ASSERT_TRUE(snapshot.Copy(process, explain::ParseMappings(*smaps)).ok());
+  uint64_t word = 0;
+  EXPECT_TRUE(snapshot.Read(child.shared_address() + 7 * 8, &word));
+  EXPECT_EQ(word, child.shared_address());
+  uint64_t entry = 0;
+  constexpr uint64_t kHasPageForItself = uint64_t{1} << 56, kIsPresent = uint64_t{1} << 63;
+  ASSERT_TRUE(process.page_table().ReadAt(child.shared_address() / 4096 * 8, &entry, 8));
+  EXPECT_EQ(entry & (kIsPresent | kHasPageForItself), kIsPresent);
+  ASSERT_TRUE(process.page_table().ReadAt(child.address() / 4096 * 8, &entry, 8));
+  EXPECT_EQ(entry & (kIsPresent | kHasPageForItself), kIsPresent | kHasPageForItself);
+}
+
+TEST(SnapshotTest, NoRoomIsALine) {
+  const Child child;
+  child.Await();
+  const explain::Process process(child.pid());
+  const auto smaps = process.Smaps();
+  ASSERT_TRUE(smaps.ok());
+  Snapshot snapshot;
+  snapshot.ExpectFork(child.pid(), UINT64_MAX);
+  const absl::Status status = snapshot.Copy(process, explain::ParseMappings(*smaps));
+  EXPECT_EQ(status.message(),
+            "its memory is copied, and after 0 MiB there was no more room for it");
 }
 
 TEST(SnapshotTest, PagesThatWereNeverTouchedStaySo) {

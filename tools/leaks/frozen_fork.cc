@@ -61,13 +61,16 @@ void AwaitChange(pid_t pid) {
 
 }  // namespace
 
+uint64_t FrozenFork::RoomFor(const explain::Process& process) {
+  constexpr uint64_t kEnoughBytes = uint64_t{1} << 30;
+  return std::min(process.TotalResidentBytes(), kEnoughBytes);
+}
+
 absl::StatusOr<std::unique_ptr<FrozenFork>> FrozenFork::Make(const explain::Process& process,
                                                              StoppedProcess* stopped) {
-  // Pages that the process writes until its copy is read are there twice, all of them at most; and
-  // once more in this program.
-  const uint64_t resident_bytes = process.TotalResidentBytes();
-  if (process::MemoryRoom(process.pid()) < resident_bytes ||
-      process::MachineRoom() / 2 < resident_bytes || IsMemoryPromised()) {
+  // Pages that the process writes until its copy is read are there twice, all of them at most.
+  if (std::min(process::MemoryRoom(process.pid()), process::MachineRoom()) < RoomFor(process) ||
+      IsMemoryPromised()) {
     return absl::ResourceExhaustedError("memory for a fork might be missing");
   }
   if (HasDirectFiles(process.pid())) {

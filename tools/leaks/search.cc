@@ -93,6 +93,7 @@ absl::Status Search::TakeHere(After after) {
     return CopyWhileStopped();
   }
   const auto fork = FrozenFork::Make(process_, stopped->get());
+  if (fork.ok()) OfferToKiller(std::to_string((*fork)->pid()));
   absl::Status status = fork.ok() ? CopyWithoutFork(**fork) : CopyWhileStopped();
   go_on();
   if (!fork.ok()) {
@@ -148,7 +149,7 @@ absl::Status Search::CopyWithoutFork(const FrozenFork& fork) {
 
 // Memory that is shared, or that is zero in a fork, is read from the process itself, which runs.
 absl::Status Search::CopyFork(const FrozenFork& fork) {
-  OfferToKiller(std::to_string(fork.pid()));
+  snapshot_.ExpectFork(fork.pid(), FrozenFork::RoomFor(process_) / 2);
   const explain::Process copy(fork.pid());
   const auto smaps = copy.Smaps();
   if (!smaps.ok()) return smaps.status();
@@ -187,10 +188,25 @@ absl::Status Search::ReadHeap(const explain::Process& process) {
   const auto entries = explain::ReadEntries(memory, map_);
   if (!entries.ok()) return entries.status();
   entries_ = *entries;
+  snapshot_.LeaveOutData(MemoryOfBlocks());
   in_place_ = explain::FindInPlaceBlocks(memory, mappings_).value_or(explain::InPlaceBlocks{});
   AddTable(in_place_);
   AddOwnData();
   return absl::OkStatus();
+}
+
+// With the allocator's own pages between them, which are no roots.
+std::vector<Snapshot::Extent> Search::MemoryOfBlocks() const {
+  std::vector<Snapshot::Extent> extents;
+  for (const Area& area : areas_) {
+    const bool is_of_blocks = area.use == Use::kBlocks || area.use == Use::kFreePages ||
+                              area.use == Use::kBackend || area.use == Use::kLargeBlock ||
+                              area.use == Use::kSampledBlocks;
+    if (!is_of_blocks) continue;
+    if (extents.empty() || extents.back().end != area.begin) extents.push_back({area.begin, 0});
+    extents.back().end = area.end;
+  }
+  return extents;
 }
 
 void Search::AddAreas() {

@@ -93,6 +93,7 @@ class Search {
   absl::Status ReadHeap(const explain::Process& process);
   void KeepRegisters(const StoppedProcess& stopped);
   explain::ReadMemory MemoryReader() const;
+  std::vector<Snapshot::Extent> MemoryOfBlocks() const;
   void AddAreas();
   void AddArea(const explain::Area& area);
   void AddTable(const explain::InPlaceBlocks& in_place);

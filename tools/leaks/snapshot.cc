@@ -14,13 +14,16 @@
 namespace allomon::leaks {
 namespace {
 
-constexpr uint64_t kStepPages = 4096;
+// A page of the kernel (vsyscall) is among the mappings.
+constexpr uint64_t kKernelBegin = uint64_t{1} << 63;
+constexpr uint64_t kStepBytes = uint64_t{16} << 20;
 // The rest of the machine's memory that a copy leaves, for whatever else grows meanwhile.
 constexpr uint64_t kLeastRoomBytes = uint64_t{512} << 20;
 // The page table is read page by page.
 constexpr uint64_t kMostMappingBytes = uint64_t{2} << 40;
 
-// Twice as fast as /proc/PID/mem, which also reads what process_vm_readv(2) may not.
+// Twice as fast as /proc/PID/mem, which also reads what process_vm_readv(2) may not.  It pins
+// pages, so Linux 5.19 and later give a fork a page of its own for each that it still shares.
 bool ReadFast(uint32_t pid, uint64_t address, char* to, uint64_t size_bytes) {
   const iovec local = {to, size_bytes};
   const iovec remote = {reinterpret_cast<void*>(address), size_bytes};
@@ -43,17 +46,11 @@ Snapshot::~Snapshot() {
 
 absl::Status Snapshot::Copy(const explain::Process& process,
                             const std::vector<explain::Mapping>& mappings) {
-  uint64_t resident_bytes = 0;
+  unchecked_bytes_ = kStepBytes;
   for (const explain::Mapping& mapping : mappings) {
-    if (HasWords(mapping)) resident_bytes += mapping.resident_bytes + mapping.swapped_bytes;
-  }
-  const uint64_t available_bytes =
-      std::min(process::MachineRoom(), process::MemoryRoom(static_cast<uint32_t>(getpid())));
-  if (resident_bytes > available_bytes / 10 * 9 ||
-      available_bytes - resident_bytes < kLeastRoomBytes) {
-    return absl::ResourceExhaustedError("its memory is copied, " +
-                                        std::to_string(resident_bytes >> 20) + " MiB, and only " +
-                                        std::to_string(available_bytes >> 20) + " MiB are there");
+    if (mapping.end >= kKernelBegin) continue;
+    addresses_.begin = std::min(addresses_.begin, mapping.begin);
+    addresses_.end = std::max(addresses_.end, mapping.end);
   }
   for (const explain::Mapping& mapping : mappings) {
     if (!HasWords(mapping)) continue;
@@ -78,33 +75,88 @@ absl::Status Snapshot::Copy(const explain::Process& process,
 
 // Reading a page that was never touched would give the process that page, so it is not read.
 absl::Status Snapshot::CopyPages(const explain::Process& process, const Region& region) {
-  const auto page_bytes = static_cast<uint64_t>(sysconf(_SC_PAGESIZE));
+  const uint64_t page_bytes = process.page_bytes();
   const uint64_t last = region.end / page_bytes;
   for (uint64_t page = region.begin / page_bytes; page < last;) {
     if (!process.HasContent(page)) {
       ++page;
       continue;
     }
+    bool is_of_blocks = false;
+    const uint64_t at = page * page_bytes;
+    const uint64_t end =
+        std::min(last, std::min(NextBorder(at, &is_of_blocks), at + kStepBytes) / page_bytes);
     uint64_t after = page + 1;
-    while (after < last && after - page < kStepPages && process.HasContent(after)) ++after;
-    if (process::MachineRoom() < kLeastRoomBytes) {
-      return absl::ResourceExhaustedError("its memory is copied, and the machine has no more room");
-    }
-    const uint64_t at = page * page_bytes, size_bytes = (after - page) * page_bytes;
+    while (after < end && process.HasContent(after)) ++after;
+    const uint64_t size_bytes = (after - page) * page_bytes;
+    const absl::Status status = CheckRoom(size_bytes);
+    if (!status.ok()) return status;
     char* const to = region.bytes + (at - region.begin);
-    if (ReadFast(process.pid(), at, to, size_bytes) ||
-        process.memory().ReadAt(at, to, size_bytes)) {
-      copied_bytes_ += size_bytes;
+    if (is_of_blocks) {
+      step_.assign(size_bytes, '\0');
+      ReadPages(process, at, step_.data(), size_bytes);
+      KeepPages(step_, page_bytes, to);
     } else {
-      // Pages of devices, guards (MADV_GUARD_INSTALL) and those beyond the end of a file cannot be
-      // read, and hold no pointers.  Their neighbours can.
-      for (uint64_t done = 0; done < size_bytes; done += page_bytes) {
-        if (process.memory().ReadAt(at + done, to + done, page_bytes)) copied_bytes_ += page_bytes;
-      }
+      ReadPages(process, at, to, size_bytes);
     }
     page = after;
   }
   return absl::OkStatus();
+}
+
+uint64_t Snapshot::NextBorder(uint64_t address, bool* is_of_blocks) const {
+  const auto after =
+      std::upper_bound(blocks_.begin(), blocks_.end(), address,
+                       [](uint64_t of, const Extent& extent) { return of < extent.begin; });
+  *is_of_blocks = after != blocks_.begin() && address < (after - 1)->end;
+  if (*is_of_blocks) return (after - 1)->end;
+  return after == blocks_.end() ? UINT64_MAX : after->begin;
+}
+
+void Snapshot::ReadPages(const explain::Process& process, uint64_t address, char* to,
+                         uint64_t size_bytes) {
+  if ((process.pid() != fork_ && ReadFast(process.pid(), address, to, size_bytes)) ||
+      process.memory().ReadAt(address, to, size_bytes)) {
+    copied_bytes_ += size_bytes;
+    return;
+  }
+  // Pages of devices, guards (MADV_GUARD_INSTALL) and those beyond the end of a file cannot be
+  // read, and hold no pointers.  Their neighbours can.
+  const uint64_t page_bytes = process.page_bytes();
+  for (uint64_t done = 0; done < size_bytes; done += page_bytes) {
+    if (process.memory().ReadAt(address + done, to + done, page_bytes)) copied_bytes_ += page_bytes;
+  }
+}
+
+void Snapshot::KeepPages(const std::vector<char>& from, uint64_t page_bytes, char* to) const {
+  for (size_t at = 0; at < from.size(); at += page_bytes) {
+    if (MayHoldAddresses(&from[at], page_bytes)) memcpy(to + at, &from[at], page_bytes);
+  }
+}
+
+// Without a branch for each word, so that the compiler takes several at once.
+bool Snapshot::MayHoldAddresses(const char* page, uint64_t page_bytes) const {
+  const uint64_t range_bytes = addresses_.end - addresses_.begin;
+  uint64_t found = 0;
+  for (uint64_t at = 0; at < page_bytes; at += sizeof(uint64_t)) {
+    uint64_t word;
+    memcpy(&word, page + at, sizeof(word));
+    found += word - addresses_.begin < range_bytes ? 1 : 0;
+  }
+  return found != 0;
+}
+
+absl::Status Snapshot::CheckRoom(uint64_t read_bytes) {
+  unchecked_bytes_ += read_bytes;
+  if (unchecked_bytes_ < kStepBytes) return absl::OkStatus();
+  unchecked_bytes_ = 0;
+  const bool has_room = process::MachineRoom() >= kLeastRoomBytes &&
+                        process::MemoryRoom(static_cast<uint32_t>(getpid())) >= kLeastRoomBytes &&
+                        (fork_ == 0 || process::MemoryRoom(fork_) >= fork_room_bytes_);
+  if (has_room) return absl::OkStatus();
+  return absl::ResourceExhaustedError("its memory is copied, and after " +
+                                      std::to_string(copied_bytes_ >> 20) +
+                                      " MiB there was no more room for it");
 }
 
 const char* Snapshot::Find(uint64_t begin, uint64_t* size_bytes) const {

@@ -1,9 +1,10 @@
-// The writable memory of a process at one moment, copied.
+// The writable memory of a process at one moment, copied: all of it that may hold addresses.
 #ifndef ALLOMON_TOOLS_LEAKS_SNAPSHOT_H_
 #define ALLOMON_TOOLS_LEAKS_SNAPSHOT_H_
 
 #include <cstddef>
 #include <cstdint>
+#include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -22,9 +23,23 @@ class Snapshot {
   Snapshot(const Snapshot&) = delete;
   Snapshot& operator=(const Snapshot&) = delete;
 
+  struct Extent {
+    uint64_t begin;
+    uint64_t end;
+  };
+  // Call before Copy(), with the memory of blocks: by address, without overlap.  Pages there in
+  // which no word can be the address of anything are not kept; they are zero here.
+  void LeaveOutData(std::vector<Extent> blocks) { blocks_ = std::move(blocks); }
+  // Says that the process shares its pages with another one, which may write them meanwhile, since
+  // it is a fork: Copy() also fails if the two may be given less than `least_bytes`.
+  void ExpectFork(uint32_t pid, uint64_t least_bytes) {
+    fork_ = pid;
+    fork_room_bytes_ = least_bytes;
+  }
+
   // Adds a copy of the pages of mappings with words that have been touched; the others are zero
   // here.  Their words are of one moment only if nobody writes them meanwhile.  The mappings of all
-  // calls may not overlap.  Fails if this machine has no room for a second copy.
+  // calls may not overlap.  Fails if memory gets short, before it does.
   absl::Status Copy(const explain::Process& process, const std::vector<explain::Mapping>& mappings);
 
   // Returns the bytes from `begin` on, and in *size_bytes how many of the asked ones lie there;
@@ -42,7 +57,7 @@ class Snapshot {
     return ReadAt(address, value, sizeof(*value));
   }
 
-  uint64_t copied_bytes() const { return copied_bytes_; }
+  uint64_t copied_bytes() const { return copied_bytes_; }  // read, and kept or left out
 
  private:
   struct Region {
@@ -51,9 +66,22 @@ class Snapshot {
     char* bytes;
   };
   absl::Status CopyPages(const explain::Process& process, const Region& region);
+  // Returns where the memory from `address` on changes from blocks to other memory or back.
+  uint64_t NextBorder(uint64_t address, bool* is_of_blocks) const;
+  // Reads pages, or one by one those that can be read.
+  void ReadPages(const explain::Process& process, uint64_t address, char* to, uint64_t size_bytes);
+  void KeepPages(const std::vector<char>& from, uint64_t page_bytes, char* to) const;
+  bool MayHoldAddresses(const char* page, uint64_t page_bytes) const;
+  absl::Status CheckRoom(uint64_t read_bytes);
 
   std::vector<Region> regions_;  // by address
+  std::vector<Extent> blocks_;
+  Extent addresses_ = {UINT64_MAX, 0};  // from the first mapping to the last one
+  std::vector<char> step_;
   uint64_t copied_bytes_ = 0;
+  uint64_t unchecked_bytes_ = 0;  // read since there was last seen to be room
+  uint32_t fork_ = 0;
+  uint64_t fork_room_bytes_ = 0;
 };
 
 template <typename Visit>
