@@ -98,6 +98,21 @@ TEST(GtestGates, LeakNamesTheBlockThatWasNotFreed) {
   EXPECT_THAT(failures[0], Not(HasSubstr("Within ")));
 }
 
+TEST(GtestGates, WhatOutlivesAScopeIsSaidWithItsName) {
+  Block kept;
+  const auto failures = FailuresOf([&kept] {
+    for (const std::string path : {"/a", "/b"}) {
+      ALLOMON_EXPECT_NOTHING_OUTLIVES("request " + path) {
+        Take(8);
+        if (path == "/b") kept = Take(24);
+      }
+    }
+  });
+  ASSERT_EQ(failures.size(), 1u);
+  EXPECT_THAT(failures[0], HasSubstr("request /b: 1 block not freed, expected at most 0"));
+  EXPECT_THAT(failures[0], HasSubstr("24 bytes"));
+}
+
 TEST(GtestGates, ReturnBreakContinueAndExceptionsLeaveTheBlockJudged) {
   const auto too_much = [](int how) {
     for (int i = 0; i < 1; ++i) {

@@ -86,8 +86,9 @@ void PrintTo(const AllocationReport& report, std::ostream* out) {
 
 namespace internal {
 
-ExpectLimit::ExpectLimit(AllocationLimit limit, const char* file, int line)
-    : limit_(limit),
+ExpectLimit::ExpectLimit(std::string_view name, AllocationLimit limit, const char* file, int line)
+    : name_(name),
+      limit_(limit),
       file_(file),
       line_(line),
       exceptions_before_(std::uncaught_exceptions()),
@@ -98,7 +99,8 @@ ExpectLimit::~ExpectLimit() {
   const UncountedRegion own_work;
   const bool thrown = std::uncaught_exceptions() > exceptions_before_;
   if (thrown && limit_.quantity == AllocationQuantity::kLeakedBlocks) return;
-  if (Exceeds(report, limit_)) ADD_FAILURE_AT(file_, line_) << Explain(report, limit_);
+  if (!Exceeds(report, limit_)) return;
+  ADD_FAILURE_AT(file_, line_) << name_ << (name_.empty() ? "" : ": ") << Explain(report, limit_);
 }
 
 }  // namespace internal
