@@ -75,11 +75,12 @@ class ServerOfTenants(Case):
 
     def test_pictures_and_collapsed_stacks(self):
         self.record()
-        flame = self.run_allomon("flame", "--outlived=request", "-o", "x.html", "x.rec")
-        self.assertEqual(flame.returncode, 0, flame.stderr)
-        data = re.search(r'id="data"[^>]*>([^<]*)<', self.read("x.html"))[1]
-        page = gzip.decompress(base64.b64decode(data)).decode()
-        self.assertTrue("OpenSession" in page and "whose scope has ended" in page)
+        for option in "--outlived=request", "--metric=outlived":
+            flame = self.run_allomon("flame", option, "-o", "x.html", "x.rec")
+            self.assertEqual(flame.returncode, 0, flame.stderr)
+            data = re.search(r'id="data"[^>]*>([^<]*)<', self.read("x.html"))[1]
+            page = gzip.decompress(base64.b64decode(data)).decode()
+            self.assertTrue("OpenSession" in page and "whose scope has ended" in page)
         stacks = self.run_allomon(
             "export", "--format=collapsed", "--metric=live", "--outlived", "x.rec"
         )

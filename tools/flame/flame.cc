@@ -28,11 +28,13 @@ namespace {
 
 constexpr char kHostage[] = "hostage";
 constexpr char kUnused[] = "unused";
+// What is live of ended scopes: --outlived by another name.
+constexpr char kOutlived[] = "outlived";
 
 // Metrics of files, and those of a process.
 options::Argument Metrics() {
   options::Argument metrics = options::OneOf(load::kMetrics);
-  for (const char* const name : {kHostage, kUnused}) {
+  for (const char* const name : {kOutlived, kHostage, kUnused}) {
     metrics.name += std::string("|") + name;
     metrics.choices.push_back({name, ""});
   }
@@ -42,6 +44,10 @@ options::Argument Metrics() {
 heap::LabelSelection& LabelsOf(Options* options) { return options->labels; }
 
 absl::Status SetMetric(const std::string& value, Options* options) {
+  if (value == kOutlived) {
+    options->outlived.is_asked = true;
+    return absl::OkStatus();
+  }
   options->of_process = value == kHostage || value == kUnused ? value : "";
   if (!options->of_process.empty()) return absl::OkStatus();
   if (options::Choose(load::kMetrics, "--metric", value, &options->metric.emplace()).ok()) {
