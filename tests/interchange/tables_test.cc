@@ -193,6 +193,35 @@ TEST(MemprofTest, CallsHaveLinkerNamesAndOffsets) {
   EXPECT_THAT(text, HasSubstr(", LineOffset: 21, Column: 0, IsInlineFrame: true }\n"));
 }
 
+// Clang compares the columns of all calls of a record if one of them has one.
+TEST(MemprofTest, ARecordHasAllColumnsOrNone) {
+  HeapProfile profile = testing::OddProfile();
+  uint32_t column = 0;
+  for (heap::Location& location : profile.locations) {
+    for (heap::Line& line : location.lines) line.column = ++column;
+  }
+  const std::string all = testing::Export("memprof", profile, Metric::kLive);
+  EXPECT_THAT(all, Not(HasSubstr("Column: 0")));
+  EXPECT_THAT(all, HasSubstr(", LineOffset: 21, Column: "));
+  profile.locations[0].lines[0].column = 0;
+  const std::string text = testing::Export("memprof", profile, Metric::kLive);
+  bool has_none = false, has_all = false;
+  for (size_t at = 0; (at = text.find("  - GUID: ", at)) != std::string::npos;) {
+    const size_t end = std::min(text.find("  - GUID: ", at + 1), text.size());
+    const std::string record = text.substr(at, end - at);
+    const bool without = record.find("Column: 0,") != std::string::npos;
+    bool with = false;
+    for (char digit = '1'; digit <= '9'; ++digit) {
+      with = with || record.find(std::string("Column: ") + digit) != std::string::npos;
+    }
+    EXPECT_NE(with, without) << record;
+    (with ? has_all : has_none) = true;
+    at = end;
+  }
+  EXPECT_TRUE(has_none);
+  EXPECT_TRUE(has_all);
+}
+
 TEST(MemprofTest, WhatClangCouldNotUseIsRefused) {
   const ExportFormat& format = *FindExportFormat("memprof");
   HeapProfile profile = testing::OddProfile();

@@ -112,6 +112,7 @@ void ExpectSameLocation(const Location& expected, const Location& actual) {
   for (size_t i = 0; i < expected.lines.size(); ++i) {
     EXPECT_EQ(expected.lines[i].function, actual.lines[i].function);
     EXPECT_EQ(expected.lines[i].line, actual.lines[i].line);
+    EXPECT_EQ(expected.lines[i].column, actual.lines[i].column);
   }
 }
 

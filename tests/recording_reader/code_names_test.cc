@@ -84,6 +84,7 @@ class CodeNamesTest : public testing::Test {
       text << function.name << ' ' << function.file << ':' << line.line << ' ';
       linker_names_.push_back(function.linker_name);
       start_lines_.push_back(function.start_line);
+      columns_.push_back(line.column);
     }
     return text.str();
   }
@@ -113,6 +114,7 @@ class CodeNamesTest : public testing::Test {
   std::string note_;
   std::vector<std::string> linker_names_;
   std::vector<uint32_t> start_lines_;
+  std::vector<uint32_t> columns_;
 };
 
 TEST_F(CodeNamesTest, InlinedCallsHaveTheirLines) {
@@ -121,6 +123,7 @@ TEST_F(CodeNamesTest, InlinedCallsHaveTheirLines) {
   EXPECT_EQ(note_, "");
   EXPECT_EQ(linker_names_.back(), "_ZN4shop7Counter5OuterEi");
   EXPECT_EQ(start_lines_, (std::vector<uint32_t>{2, 10}));
+  EXPECT_EQ(columns_, (std::vector<uint32_t>{3, 15})) << "of asm, and of the call";
 }
 
 TEST_F(CodeNamesTest, FunctionsOfOneUnitHaveTheirScopes) {

@@ -34,15 +34,16 @@ constexpr uint32_t kOffsetMask = 0xffff;  // clang compares 16 bits
 constexpr double kMillis = 1e3;
 constexpr double kMostMillis = 9e18;
 
-// A call as clang tells calls apart, but for the column, which is not known.
+// A call as clang tells calls apart.
 struct Call {
   uint64_t guid = 0;
   uint32_t line_offset = 0;
+  uint32_t column = 0;  // 0: not known
   bool is_inline = false;
 
   friend bool operator<(const Call& a, const Call& b) {
-    return std::tie(a.guid, a.line_offset, a.is_inline) <
-           std::tie(b.guid, b.line_offset, b.is_inline);
+    return std::tie(a.guid, a.line_offset, a.column, a.is_inline) <
+           std::tie(b.guid, b.line_offset, b.column, b.is_inline);
   }
 };
 using Calls = std::vector<Call>;  // innermost first
@@ -58,10 +59,21 @@ struct Block {
   uint64_t lifetime_millis = 0;
 };
 
+bool HasColumns(const Calls& calls) {
+  return std::all_of(calls.begin(), calls.end(), [](const Call& call) { return call.column != 0; });
+}
+
 struct Record {
   std::string name;  // for people
   std::vector<std::pair<const Calls*, Block>> sites;
   std::set<Calls> call_sites;
+
+  // Clang compares all columns of a record, or none if all are 0.
+  bool HasAllColumns() const {
+    return std::all_of(sites.begin(), sites.end(),
+                       [](const auto& site) { return HasColumns(*site.first); }) &&
+           std::all_of(call_sites.begin(), call_sites.end(), HasColumns);
+  }
 };
 
 // The middle of a class of ages, at most the program's time.
@@ -119,7 +131,7 @@ class Writer {
       if (name.empty() || line.line == 0 || function.start_line == 0) return {};
       const uint64_t guid = FunctionGuid(name);
       names_.try_emplace(guid, name);
-      calls.push_back({guid, (line.line - function.start_line) & kOffsetMask, true});
+      calls.push_back({guid, (line.line - function.start_line) & kOffsetMask, line.column, true});
     }
     if (!calls.empty()) calls.back().is_inline = false;
     return calls;
@@ -188,6 +200,7 @@ class Writer {
   }
 
   void WriteRecord(uint64_t guid, const Record& record) {
+    has_columns_ = record.HasAllColumns();
     text_ += "  - GUID: 0x" + Hexadecimal(guid) + Comment(record.name) +
              "\n    AllocSites:" + (record.sites.empty() ? " []\n" : "\n");
     for (const auto& [calls, block] : record.sites) WriteSite(*calls, block);
@@ -218,7 +231,8 @@ class Writer {
     for (const Call& call : calls) {
       text_ += "          - { Function: 0x" + Hexadecimal(call.guid) +
                ", LineOffset: " + std::to_string(call.line_offset) +
-               ", Column: 0, IsInlineFrame: " + (call.is_inline ? "true" : "false") + " }\n";
+               ", Column: " + std::to_string(has_columns_ ? call.column : 0) +
+               ", IsInlineFrame: " + (call.is_inline ? "true" : "false") + " }\n";
     }
   }
 
@@ -230,6 +244,7 @@ class Writer {
   heap::Amount lost_;
   Counts left_out_;
   std::map<uint64_t, Record> records_;
+  bool has_columns_ = false;  // of the record that is being written
   std::string text_;
 };
 

@@ -48,6 +48,7 @@ struct Function {
 struct Line {
   uint32_t function = 0;  // index in HeapProfile::functions
   uint32_t line = 0;      // of the call; 0: not known
+  uint32_t column = 0;    // of the call in its line; 0: not known
 };
 
 struct Mapping {

@@ -75,7 +75,8 @@ bool CodeDecoder::ReadLine(std::string_view message, Location* location) {
   Numbers numbers;
   if (!source_.ReadMessage(message, "a line", &numbers)) return false;
   line_functions_.push_back(numbers[kLineFunction]);
-  location->lines.push_back({0, LineNumber(numbers[kLineNumber])});
+  location->lines.push_back(
+      {0, LineNumber(numbers[kLineNumber]), LineNumber(numbers[kLineColumn])});
   return source_.Spend(2 * (sizeof(Line) + sizeof(uint64_t)));
 }
 

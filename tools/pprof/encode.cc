@@ -231,6 +231,7 @@ class Encoder {
     WireWriter fields(&label_);
     fields.Number(kLineFunction, uint64_t{line.function} + 1);
     fields.Number(kLineNumber, line.line);
+    fields.Number(kLineColumn, line.column);
     writer->Bytes(kLocationLine, label_);
   }
 

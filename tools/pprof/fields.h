@@ -47,7 +47,7 @@ enum LocationField : uint32_t {
   kLocationLine = 4,
 };
 
-enum LineField : uint32_t { kLineFunction = 1, kLineNumber = 2 };
+enum LineField : uint32_t { kLineFunction = 1, kLineNumber = 2, kLineColumn = 3 };
 
 enum FunctionField : uint32_t {
   kFunctionId = 1,

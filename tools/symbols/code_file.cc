@@ -206,7 +206,7 @@ std::vector<CodeFrame> CodeFile::At(uint64_t address, uint64_t start) const {
     std::string name =
         named ? Demangled(symbol) + frame.rust_types : BaseName(path_) + "+" + Hex(start);
     frames.push_back({std::move(name), std::move(frame.file), frame.line, named, std::move(symbol),
-                      frame.start_line});
+                      frame.start_line, frame.column});
   }
   return frames;
 }

@@ -66,6 +66,7 @@ struct CodeFrame {
   bool named = false;  // true if the name comes from a symbol or a debug file
   std::string symbol;  // the linker's name; "" if not known
   int start_line = 0;  // line of the function's declaration; 0 if not known
+  int column = 0;      // of `line`; 0 if not known
 };
 
 // A function of a symbol table.

@@ -85,6 +85,7 @@ class Position {
     counts_from_zero_ = VersionOf(&unit.functions) >= 5;
     Dwarf_Line* const line = dwarf_getsrc_die(&unit.lines, pc);
     if (line == nullptr || dwarf_lineno(line, &line_) != 0) return;
+    if (dwarf_linecol(line, &column_) != 0) column_ = 0;
     file_ = TextOf(dwarf_linesrc(line, nullptr, nullptr));
   }
 
@@ -96,12 +97,13 @@ class Position {
         files_ == nullptr || !has_file ? nullptr : dwarf_filesrc(files_, file, nullptr, nullptr);
     file_ = TextOf(path);
     line_ = path == nullptr ? 0 : NumberOf(inlined, DW_AT_call_line);
+    column_ = path == nullptr ? 0 : NumberOf(inlined, DW_AT_call_column);
   }
 
   DwarfFrame FrameOf(std::string symbol, Dwarf_Die* function) const {
     std::string rust_types = RustTypesOf(symbol, function);
-    return {std::move(symbol), Relative(file_, folder_), line_, StartOf(function),
-            std::move(rust_types)};
+    return {std::move(symbol), Relative(file_, folder_), line_,
+            StartOf(function), std::move(rust_types),    column_};
   }
 
  private:
@@ -110,6 +112,7 @@ class Position {
   bool counts_from_zero_ = false;  // DWARF 5: file 0 is the unit's own
   std::string file_;
   int line_ = 0;
+  int column_ = 0;
 };
 
 }  // namespace

@@ -24,6 +24,7 @@ struct DwarfFrame {
   // The types that a function of Rust was made for, "<r::Order, alloc::alloc::Global>", if its
   // symbol leaves them out, as the older mangling does.  Else empty.
   std::string rust_types;
+  int column = 0;  // of the same place as `line`; 0 if not known
 };
 
 // Returns the frames at `pc`, innermost inlined call first; the last one, which always exists, is

@@ -103,7 +103,8 @@ heap::Line CodeNames::LineOf(const CodeFrame& frame) {
   const std::string linker_name = frame.symbol == frame.name ? "" : frame.symbol;
   const auto start_line = static_cast<uint32_t>(std::max(frame.start_line, 0));
   return {AddFunction({frame.name, linker_name, frame.file, start_line}),
-          static_cast<uint32_t>(std::max(frame.line, 0))};
+          static_cast<uint32_t>(std::max(frame.line, 0)),
+          static_cast<uint32_t>(std::max(frame.column, 0))};
 }
 
 uint32_t CodeNames::AddFunction(heap::Function function) {
