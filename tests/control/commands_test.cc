@@ -225,6 +225,35 @@ TEST(InterfaceTest, AFilterIsTypedAndCorrected) {
 TEST(InterfaceTest, OptionsOfTheCommandAreWhereKeysBegin) {
   const Person person({"--view=lines", "--metric=alloc", "--focus=grow", "--focus=fill"});
   EXPECT_EQ(person.title(), "server 17: lines, alloc, /grow|fill/");
+  Person of_an_hour({"--born=1h.."});
+  EXPECT_THAT(of_an_hour.title(), HasSubstr(", born 1h.."));
+  of_an_hour.Type("n");
+  EXPECT_THAT(of_an_hour.title(), Not(HasSubstr("born")));
+}
+
+// The blocks of the function that has most are young, all others are old.
+TEST(InterfaceTest, TheLastMinuteIsAKey) {
+  heap::HeapProfile profile = views::Server().profile;
+  const auto is_of_sort = [&profile](const heap::Sample& sample) {
+    const heap::Location& location = profile.locations[sample.stack[0]];
+    return profile.functions[location.lines[0].function].name == "sort";
+  };
+  for (heap::Sample& sample : profile.samples) {
+    const uint64_t nanos = (is_of_sort(sample) ? 30 : 600) * uint64_t{1'000'000'000};
+    sample[heap::Metric::kLive].Add({1, 1000});
+    sample.ages = {{10, static_cast<uint8_t>(63 - __builtin_clzll(nanos)), false,
+                    sample[heap::Metric::kLive], heap::EighthOf(nanos)}};
+  }
+  profile.duration_seconds = 3600;
+  Person person;
+  person.interface().SetProfile(profile);
+  person.Type("mn");
+  EXPECT_EQ(person.title(), "server 17: functions, live, born 1m..");
+  EXPECT_THAT(person.chosen(), HasSubstr("sort "));
+  EXPECT_THAT(person.screen(), Not(HasSubstr("grow")));
+  person.Type("n");
+  EXPECT_THAT(person.title(), Not(HasSubstr("born")));
+  EXPECT_THAT(person.screen(), HasSubstr("grow"));
 }
 
 TEST(InterfaceTest, WhatWasChosenIsFollowed) {
@@ -276,12 +305,12 @@ TEST(InterfaceTest, AnErrorIsShownInTheFormOfRows) {
   person.Resize(24, 80);
   EXPECT_THAT(person.screen(), HasSubstr("process 17 has ended\\x1b[2J"));
   for (const Key key : {Key::kDown, Key::kEnter, Key::kEnd, Key::kPageUp}) person.Press(key);
-  person.Type("mlvVfctbs?x");
+  person.Type("mlvVfctbns?x");
 }
 
 // Any key, on any screen, leaves a screen; Person checks its size.
 TEST(InterfaceTest, ScreensOfAnySizeTakeAnyKeys) {
-  constexpr char kBytes[] = "vVfcthplmbs r/?a\x03w\xc3\xa9";
+  constexpr char kBytes[] = "vVfcthplmbns r/?a\x03w\xc3\xa9";
   uint32_t random = 1;
   Person person;
   for (int i = 0; i < 3000; ++i) {

@@ -7,6 +7,7 @@
 #include <variant>
 
 #include "absl/strings/str_split.h"
+#include "tools/heap/born.h"
 #include "tools/report/views/view.h"
 
 namespace allomon::control {
@@ -15,6 +16,7 @@ namespace {
 constexpr size_t kMostRows = 1000;  // a screen's reader goes through no more
 constexpr size_t kMostTyped = 1000;
 constexpr char kInterrupt = 3;
+constexpr char kLastMinute[] = "1m..";
 // Smaller screens have rows in the place of totals.
 constexpr int kLinesWithTotals = 8;
 constexpr int kLinesWithAllTotals = 14;
@@ -32,6 +34,7 @@ constexpr const char* kHelp[] = {
     "l                              values of a label; the next label",
     "m                              the next metric: live, peak, allocated, ...",
     "b                              blocks, or bytes again",
+    "n                              only what was born in the last minute; of all ages again",
     "s                              sort by own amounts, with callees, by name",
     "/                              only stacks with such a function or file",
     "Space                          freeze, or go on",
@@ -99,6 +102,7 @@ Interface::Interface(std::string title, std::vector<std::string> report, std::st
   for (const std::string& argument : report_) {
     IsValue(argument, "--view=", &state_.view);
     IsValue(argument, "--metric=", &state_.metric);
+    IsValue(argument, "--born=", &state_.born);
     // Any of several expressions may match.
     std::string focus;
     if (!IsValue(argument, "--focus=", &focus)) continue;
@@ -117,7 +121,7 @@ absl::StatusOr<views::Options> Interface::OptionsOf(const State& state) const {
   for (const std::string& argument : report_) {
     std::string value;
     if (IsValue(argument, "--view=", &value) || IsValue(argument, "--metric=", &value) ||
-        IsValue(argument, "--focus=", &value)) {
+        IsValue(argument, "--focus=", &value) || IsValue(argument, "--born=", &value)) {
       continue;
     }
     args.push_back(argument);
@@ -128,6 +132,7 @@ absl::StatusOr<views::Options> Interface::OptionsOf(const State& state) const {
   if (!state.metric.empty()) args.push_back("--metric=" + state.metric);
   if (!state.sort.empty()) args.push_back("--sort=" + state.sort);
   if (!state.focus.empty()) args.push_back("--focus=" + state.focus);
+  if (!state.born.empty()) args.push_back("--born=" + state.born);
   if (state.blocks) args.emplace_back("--blocks");
   args.emplace_back("--");
   args.push_back(save_path_);  // named in suggested commands, which are not shown
@@ -142,7 +147,11 @@ absl::StatusOr<views::Report> Interface::ReportOf(int columns) const {
   space.rows = kMostRows;
   space.columns = columns;
   space.charset = charset_;
-  return views::ReportOf(*profile_, *options, space);
+  if (options->born.is_all()) return views::ReportOf(*profile_, *options, space);
+  heap::HeapProfile part = *profile_;
+  const std::string why_not = heap::KeepBorn(options->born, &part);
+  if (!why_not.empty()) return absl::FailedPreconditionError(why_not);
+  return views::ReportOf(part, *options, space);
 }
 
 void Interface::AddTable(const views::Table& table, const views::TextStyle& style) {
@@ -308,6 +317,10 @@ Wish Interface::PressText(char byte) {
     case 'b':
       next.blocks = !next.blocks;
       return Go(next), Wish::kNothing;
+    case 'n':
+      next.born = state_.born.empty() ? kLastMinute : "";
+      next.metric.clear();  // of a time of birth, what is live is known alone
+      return Go(next), Wish::kNothing;
     case 's':
       next.sort =
           After(std::begin(kSorts), std::end(kSorts), state_.sort.empty() ? "cur" : state_.sort);
@@ -430,6 +443,7 @@ std::string Interface::TitleText() const {
   if (state_.blocks) text += ", blocks";
   if (!state_.sort.empty()) text += ", by " + state_.sort;
   if (!state_.focus.empty()) text += ", /" + state_.focus + "/";
+  if (!state_.born.empty()) text += ", born " + state_.born;
   if (is_frozen_) text += ", frozen";
   return text;
 }

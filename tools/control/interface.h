@@ -59,6 +59,7 @@ class Interface {
     std::string metric;   // empty: as the report chooses
     std::string sort;     // the same
     std::string focus;    // an expression; empty: all
+    std::string born;     // times of birth, as of allomon report; empty: all
     std::string by;       // the key of a label; empty: none
     std::string callers;  // only callers of this function are shown; empty: all
     bool blocks = false;

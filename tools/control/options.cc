@@ -238,7 +238,7 @@ const options::Command<TopOptions>& TopCommand() {
        {"As of allomon report",
         {OfReport("--metric"), OfReport("--view"),
          OfReport("--top", "what fits the terminal, 20 elsewhere"), OfReport("--width"),
-         OfReport("--focus"), OfReport("--ignore")}}},
+         OfReport("--focus"), OfReport("--ignore"), OfReport("--born")}}},
       AddTopWord, CheckTop);
   return command;
 }
