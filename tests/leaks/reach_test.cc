@@ -245,6 +245,12 @@ class Child {
   pid_t pid_;
 };
 
+std::vector<explain::Mapping> MappingsOf(const explain::Process& process) {
+  const auto smaps = process.Smaps();
+  EXPECT_TRUE(smaps.ok()) << smaps.status();
+  return smaps.ok() ? explain::ParseMappings(*smaps) : std::vector<explain::Mapping>{};
+}
+
 TEST(SnapshotTest, CopiesWhatTheProcessHasWritten) {
   const Child child;
   child.Await();
@@ -279,14 +285,12 @@ TEST(SnapshotTest, PagesOfBlocksInWhichNoWordIsAnAddressAreLeftOut) {
   const Child child;
   child.Await();
   const explain::Process process(child.pid());
-  const auto smaps = process.Smaps();
-  ASSERT_TRUE(smaps.ok());
   Snapshot snapshot;
   std::vector<Snapshot::Extent> blocks = {{child.address() + 4096, child.address() + 3 * 4096},
                                           {child.shared_address(), child.shared_address() + 4096}};
   std::sort(blocks.begin(), blocks.end(), [](auto a, auto b) { return a.begin < b.begin; });
   snapshot.LeaveOutData(blocks);
-  ASSERT_TRUE(snapshot.Copy(process, explain::ParseMappings(*smaps)).ok());
+  ASSERT_TRUE(snapshot.Copy(process, MappingsOf(process)).ok());
   uint64_t word = 0;
   EXPECT_TRUE(snapshot.Read(child.address(), &word));
   EXPECT_EQ(word, 1u);  // not of a block
@@ -302,11 +306,9 @@ TEST(SnapshotTest, AForkGoesOnSharingThePagesThatAreRead) {
   const Child child;
   child.Await();
   const explain::Process process(child.pid());
-  const auto smaps = process.Smaps();
-  ASSERT_TRUE(smaps.ok());
   Snapshot snapshot;
   snapshot.ExpectFork(child.pid(), 0);
-  ASSERT_TRUE(snapshot.Copy(process, explain::ParseMappings(*smaps)).ok());
+  ASSERT_TRUE(snapshot.Copy(process, MappingsOf(process)).ok());
   uint64_t word = 0;
   EXPECT_TRUE(snapshot.Read(child.shared_address() + 7 * 8, &word));
   EXPECT_EQ(word, child.shared_address());
@@ -322,11 +324,9 @@ TEST(SnapshotTest, NoRoomIsALine) {
   const Child child;
   child.Await();
   const explain::Process process(child.pid());
-  const auto smaps = process.Smaps();
-  ASSERT_TRUE(smaps.ok());
   Snapshot snapshot;
   snapshot.ExpectFork(child.pid(), UINT64_MAX);
-  const absl::Status status = snapshot.Copy(process, explain::ParseMappings(*smaps));
+  const absl::Status status = snapshot.Copy(process, MappingsOf(process));
   EXPECT_EQ(status.message(),
             "its memory is copied, and after 0 MiB there was no more room for it");
 }
@@ -335,10 +335,8 @@ TEST(SnapshotTest, PagesThatWereNeverTouchedStaySo) {
   const Child child;
   child.Await();
   const explain::Process process(child.pid());
-  const auto smaps = process.Smaps();
-  ASSERT_TRUE(smaps.ok());
   Snapshot snapshot;
-  ASSERT_TRUE(snapshot.Copy(process, explain::ParseMappings(*smaps)).ok());
+  ASSERT_TRUE(snapshot.Copy(process, MappingsOf(process)).ok());
   EXPECT_EQ(process.ResidentBytes(child.address(), child.address() + Child::kPages * 4096),
             2 * 4096u);
 }
