@@ -134,11 +134,11 @@ class PageTables : public ::testing::Test {
     const uint64_t part = arena_ / kSlice / kPartEntries;
     parts_[part] = reinterpret_cast<uintptr_t>(part_.data());
     parts_[part + 1] = reinterpret_cast<uintptr_t>(part_.data() + kPartEntries);
-    *At<ArenaHead>(arena_) = {kSlices, kOwnSlices, reinterpret_cast<uintptr_t>(bits_)};
+    *At<ArenaHead>(arena_) = {kSlices, kOwnSlices, Slice(1) + 1024};
     // A bit says that a slice is free.
-    std::fill(std::begin(bits_), std::end(bits_), uint8_t{0xff});
-    const uint8_t first[] = {0xfc};
-    memcpy(bits_ + 8, first, 1);
+    bits_ = At<uint8_t>(Slice(1) + 1024 + 8);
+    memset(bits_, 0xff, kSlices / 8);
+    bits_[0] = 0xfc;
   }
   void TearDown() override { munmap(mapped_, (kSlices + 1) * kSlice); }
 
@@ -151,7 +151,7 @@ class PageTables : public ::testing::Test {
   void Enter(uint64_t slice, uint64_t header) {
     part_[Slice(slice) / kSlice - arena_ / kSlice / kPartEntries * kPartEntries] = header;
   }
-  void Take(uint64_t slice) { bits_[8 + slice / 8] &= static_cast<uint8_t>(~(1 << slice % 8)); }
+  void Take(uint64_t slice) { bits_[slice / 8] &= static_cast<uint8_t>(~(1 << slice % 8)); }
 
   // A page of `slices` slices with blocks of 100 bytes.
   Header* AddPage(uint64_t slice, uint64_t slices, uint16_t used, uint16_t capacity) {
@@ -220,7 +220,7 @@ class PageTables : public ::testing::Test {
   std::vector<uint64_t> parts_;
   std::vector<uint64_t> part_;
   uint64_t parts_begin_ = 0;
-  uint8_t bits_[8 + kSlices / 8] = {};
+  uint8_t* bits_ = nullptr;  // of the arena
   bool is_found_ = false;
 };
 
@@ -288,7 +288,7 @@ TEST_F(PageTables, AMappingIsAPage) {
   EXPECT_EQ(areas[0].live_bytes, 7 * kSlice);
 }
 
-// Whatever the memory says, the walk ends, and no page is counted twice.
+// Whatever the memory says, the walk ends, and no page has more than it has room for.
 TEST_F(PageTables, NoiseIsNoHeap) {
   std::mt19937_64 random(1);
   for (int round = 0; round < 300; ++round) {
@@ -317,6 +317,36 @@ TEST_F(PageTables, NoiseIsNoHeap) {
   table.parts = reinterpret_cast<const void*>(8);
   Find(table);
   EXPECT_FALSE(is_found_);
+}
+
+// A table that would be read for hours is none.
+TEST_F(PageTables, WorkIsBounded) {
+  process_map::PageTable table = Table();
+  table.slice_bytes = 4096;
+  Find(table);
+  EXPECT_FALSE(is_found_);
+  table = Table();
+  table.part_entries = 1;
+  Find(table);
+  EXPECT_FALSE(is_found_);
+  // Of 128 TiB, each slice has a header.
+  AddPage(3, 2, 500, 590);
+  std::fill(part_.begin(), part_.end(), Slice(3));
+  for (uint64_t& part : parts_) part = reinterpret_cast<uintptr_t>(part_.data());
+  mapping_.begin = kSlice;
+  mapping_.end = uint64_t{1} << 47;
+  Find();
+  EXPECT_FALSE(is_found_);
+}
+
+// The arena of a page without a live block is one all the same.
+TEST_F(PageTables, AnArenaMayHaveNoBlocks) {
+  AddPage(3, 2, 0, 590);
+  uint64_t free_bytes = 0;
+  for (const Area& area : Find()) {
+    if (area.use == Use::kFreePages) free_bytes += area.end - area.begin;
+  }
+  EXPECT_EQ(free_bytes, (kSlices - kOwnSlices - 2) * kSlice);
 }
 
 }  // namespace

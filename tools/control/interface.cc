@@ -16,7 +16,6 @@ namespace {
 constexpr size_t kMostRows = 1000;  // a screen's reader goes through no more
 constexpr size_t kMostTyped = 1000;
 constexpr char kInterrupt = 3;
-constexpr char kLastMinute[] = "1m..";
 // Smaller screens have rows in the place of totals.
 constexpr int kLinesWithTotals = 8;
 constexpr int kLinesWithAllTotals = 14;
@@ -102,7 +101,7 @@ Interface::Interface(std::string title, std::vector<std::string> report, std::st
   for (const std::string& argument : report_) {
     IsValue(argument, "--view=", &state_.view);
     IsValue(argument, "--metric=", &state_.metric);
-    IsValue(argument, "--born=", &state_.born);
+    if (IsValue(argument, "--born=", &state_.born)) born_ = state_.born;
     // Any of several expressions may match.
     std::string focus;
     if (!IsValue(argument, "--focus=", &focus)) continue;
@@ -318,8 +317,10 @@ Wish Interface::PressText(char byte) {
       next.blocks = !next.blocks;
       return Go(next), Wish::kNothing;
     case 'n':
-      next.born = state_.born.empty() ? kLastMinute : "";
-      next.metric.clear();  // of a time of birth, what is live is known alone
+      next.born = state_.born.empty() ? born_ : "";
+      // Of a time of birth, what is live is known alone.
+      next.metric = next.born.empty() ? state_.metric_of_all : "";
+      next.metric_of_all = next.born.empty() ? "" : state_.metric;
       return Go(next), Wish::kNothing;
     case 's':
       next.sort =

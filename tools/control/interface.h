@@ -56,12 +56,13 @@ class Interface {
   // All that keys choose.  Key::kBack returns to an earlier one.
   struct State {
     std::string view = "functions";
-    std::string metric;   // empty: as the report chooses
-    std::string sort;     // the same
-    std::string focus;    // an expression; empty: all
-    std::string born;     // times of birth, as of allomon report; empty: all
-    std::string by;       // the key of a label; empty: none
-    std::string callers;  // only callers of this function are shown; empty: all
+    std::string metric;         // empty: as the report chooses
+    std::string sort;           // the same
+    std::string focus;          // an expression; empty: all
+    std::string born;           // times of birth, as of allomon report; empty: all
+    std::string metric_of_all;  // the metric that comes back with all ages
+    std::string by;             // the key of a label; empty: none
+    std::string callers;        // only callers of this function are shown; empty: all
     bool blocks = false;
   };
   struct Row {
@@ -94,6 +95,7 @@ class Interface {
   std::string save_path_;
   absl::StatusOr<heap::HeapProfile> profile_;
   State state_;
+  std::string born_ = "1m..";  // the choice of a key
   std::vector<State> before_;
   bool is_frozen_ = false;
   bool shows_help_ = false;

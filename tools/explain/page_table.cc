@@ -13,10 +13,13 @@ namespace {
 
 using process_map::PageTable;
 
-constexpr uint64_t kAddresses = uint64_t{1} << 47;  // of a program
+constexpr uint64_t kAddresses = uint64_t{1} << 48;  // of a program
 constexpr uint64_t kMostHeaderBytes = 4096;
 constexpr uint64_t kMostParts = 1 << 20;
-constexpr uint64_t kMostPartEntries = 1 << 20;
+constexpr uint64_t kLeastPartEntries = 512, kMostPartEntries = 1 << 20;
+constexpr uint64_t kLeastSliceBytes = 65536, kMostSliceBytes = uint64_t{1} << 30;
+// A walk ends whatever the memory says: slices of 16 TiB, or the pages of a TiB.
+constexpr uint64_t kMostSlices = 1 << 28, kMostHeaders = 1 << 24, kMostPartReads = 1 << 16;
 // mimalloc 3 has at most 160 arenas, each of at most 16 GiB.
 constexpr size_t kMostArenas = 256;
 constexpr uint64_t kMostArenaSlices = 1 << 18;
@@ -26,9 +29,9 @@ uint64_t AddressOf(const void* pointer) { return reinterpret_cast<uintptr_t>(poi
 bool IsBefore(const Area& a, const Area& b) { return a.begin < b.begin; }
 
 bool IsSound(const PageTable& table) {
-  return table.header_bytes <= kMostHeaderBytes && table.slice_bytes >= 4096 &&
-         table.slice_bytes <= uint64_t{1} << 30 && table.part_count <= kMostParts &&
-         table.part_entries != 0 && table.part_entries <= kMostPartEntries;
+  return table.header_bytes <= kMostHeaderBytes && table.slice_bytes >= kLeastSliceBytes &&
+         table.slice_bytes <= kMostSliceBytes && table.part_count <= kMostParts &&
+         table.part_entries >= kLeastPartEntries && table.part_entries <= kMostPartEntries;
 }
 
 class Walk {
@@ -55,7 +58,12 @@ class Walk {
     const uint64_t slice_bytes = table_.slice_bytes;
     const uint64_t end = std::min(mapping.end, kAddresses);
     uint64_t at = (mapping.begin + slice_bytes - 1) / slice_bytes * slice_bytes;
-    while (at < end) at += AddPageAt(at);
+    for (; at < end && !is_exhausted(); ++slices_) at += AddPageAt(at);
+  }
+
+  // Whether there was more to read than any heap has.
+  bool is_exhausted() const {
+    return slices_ > kMostSlices || headers_ > kMostHeaders || part_reads_ > kMostPartReads;
   }
 
   // Slices of an arena that belong to no page are free, or the allocator's own.  Call at the end.
@@ -105,9 +113,13 @@ class Walk {
     const uint64_t to_next_part = (number + 1) * table_.part_entries - slice;
     if (!Load(number)) return to_next_part * table_.slice_bytes;
     const uint64_t header = part_[slice % table_.part_entries];
-    if (header == 0 || !memory_.ReadAt(header, header_.data(), header_.size())) {
-      return table_.slice_bytes;
+    if (header == 0) return table_.slice_bytes;
+    if (header != header_address_) {
+      headers_ += 1;
+      header_address_ = header;
+      if (!memory_.ReadAt(header, header_.data(), header_.size())) header_address_ = 0;
     }
+    if (header_address_ == 0) return table_.slice_bytes;
     const Page page = PageOf(header);
     return page.begin == at && AddPage(page, header) ? page.end - at : table_.slice_bytes;
   }
@@ -117,6 +129,7 @@ class Walk {
     if (number >= parts_.size() || parts_[number] == 0) return false;
     if (number == part_number_) return true;
     part_number_ = number;
+    part_reads_ += 1;
     part_.resize(table_.part_entries);
     if (!memory_.ReadAt(parts_[number], part_.data(), part_.size() * sizeof(uint64_t))) {
       parts_[number] = 0;
@@ -150,18 +163,21 @@ class Walk {
   }
 
   // Returns false if the header is no page's any more: freed pages may stay in the table, and their
-  // memory may hold anything.  A page without a live block is free as well, or will be soon.
+  // memory may hold anything.  A page without a live block is free as well, or will be soon; its
+  // arena is one all the same.
   bool AddPage(const Page& page, uint64_t header) {
     const uint64_t used = Field<uint16_t>(table_.used_offset);
     const uint64_t capacity = Field<uint16_t>(table_.capacity_offset);
     const uint64_t reserved = Field<uint16_t>(table_.reserved_offset);
     const uint64_t block_bytes = Field<uint64_t>(table_.block_bytes_offset);
     const uint64_t first_block = FirstBlock(header);
-    if (used == 0 || used > capacity || capacity > reserved || first_block < page.begin ||
+    if (reserved == 0 || used > capacity || capacity > reserved || first_block < page.begin ||
         first_block > page.end || block_bytes == 0 ||
         block_bytes > (page.end - first_block) / reserved) {
       return false;
     }
+    NoteArena(page.arena);
+    if (used == 0) return false;
     Area& area = Add(page.begin, page.end, Use::kBlocks);
     area.live_blocks = used;
     area.live_bytes = used * block_bytes;
@@ -169,18 +185,25 @@ class Walk {
     area.listed_bytes = capacity * block_bytes;
     area.first_block = first_block;
     area.block_bytes = block_bytes;
-    if (page.arena != 0 && arenas_.size() < kMostArenas &&
-        std::find(arenas_.begin(), arenas_.end(), page.arena) == arenas_.end()) {
-      arenas_.push_back(page.arena);
-    }
     return true;
+  }
+
+  void NoteArena(uint64_t arena) {
+    if (arena != 0 && arenas_.size() < kMostArenas &&
+        std::find(arenas_.begin(), arenas_.end(), arena) == arenas_.end()) {
+      arenas_.push_back(arena);
+    }
   }
 
   void AddRestOf(uint64_t arena, const std::vector<Area>& pages) {
     const auto slices = ReadOr0<uint64_t>(arena + table_.arena_slices_offset);
     const auto own = ReadOr0<uint64_t>(arena + table_.arena_info_offset);
     const auto bitmap = ReadOr0<uint64_t>(arena + table_.arena_free_offset);
-    if (slices > kMostArenaSlices || own > slices) return;
+    // Its bitmaps lie in its own slices; what a freed page says may be an arena no more.
+    if (slices > kMostArenaSlices || own > slices || bitmap < arena ||
+        bitmap - arena >= own * table_.slice_bytes) {
+      return;
+    }
     std::vector<uint8_t> free((slices + 7) / 8);
     if (!memory_.ReadAt(bitmap + table_.bits_offset, free.data(), free.size())) return;
     Area of_arena;
@@ -204,11 +227,13 @@ class Walk {
   const ProcessFile& memory_;
   const PageTable& table_;
   std::string header_;  // of a page
+  uint64_t header_address_ = 0;
   std::vector<uint64_t> parts_;
   uint64_t part_number_ = UINT64_MAX;
   std::vector<uint64_t> part_;
   std::vector<uint64_t> arenas_;
   std::vector<Area> areas_;
+  uint64_t slices_ = 0, headers_ = 0, part_reads_ = 0;
 };
 
 }  // namespace
@@ -221,6 +246,7 @@ bool AddPagesOfTable(const ProcessFile& memory, const std::vector<Mapping>& mapp
   for (const Mapping& mapping : mappings) {
     if (mapping.is_writable && mapping.inode == 0) walk.AddPages(mapping);
   }
+  if (walk.is_exhausted()) return false;
   walk.AddRestOfArenas();
   areas->insert(areas->end(), walk.areas().begin(), walk.areas().end());
   return true;

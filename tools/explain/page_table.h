@@ -13,8 +13,9 @@ namespace allomon::explain {
 
 // Adds the pages, and what else is in the arenas of these pages: the allocator's own slices, and
 // free ones.  If the process runs meanwhile, pages that change are missing or are free ones; a page
-// may overlap another (MakeDisjoint).  Returns false if there is no table, or if it cannot be read.
-// Cost: 8 bytes are read for each slice that is mapped, and a header for each page.
+// may overlap another (MakeDisjoint).  Returns false if there is no table, if it cannot be read, or
+// if it is larger than that of any heap. Cost: 8 bytes are read for each slice that is mapped, and
+// a header for each page.
 bool AddPagesOfTable(const ProcessFile& memory, const std::vector<Mapping>& mappings,
                      const process_map::PageTable& table, std::vector<Area>* areas);
 

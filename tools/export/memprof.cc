@@ -57,10 +57,21 @@ struct Site {
 struct Block {
   Counts counts;
   uint64_t lifetime_millis = 0;
+
+  void Add(const Block& other) {
+    counts.blocks += other.counts.blocks;
+    counts.bytes += other.counts.bytes;
+    lifetime_millis += other.lifetime_millis;  // two of them at most 9e18: no wrap
+  }
 };
 
 bool HasColumns(const Calls& calls) {
   return std::all_of(calls.begin(), calls.end(), [](const Call& call) { return call.column != 0; });
+}
+
+Calls WithoutColumns(Calls calls) {
+  for (Call& call : calls) call.column = 0;
+  return calls;
 }
 
 struct Record {
@@ -200,12 +211,19 @@ class Writer {
   }
 
   void WriteRecord(uint64_t guid, const Record& record) {
-    has_columns_ = record.HasAllColumns();
+    std::map<Calls, Block> sites;
+    std::set<Calls> call_sites;
+    const bool has_columns = record.HasAllColumns();
+    const auto calls_of = [&](const Calls& calls) {
+      return has_columns ? calls : WithoutColumns(calls);
+    };
+    for (const auto& [calls, block] : record.sites) sites[calls_of(*calls)].Add(block);
+    for (const Calls& calls : record.call_sites) call_sites.insert(calls_of(calls));
     text_ += "  - GUID: 0x" + Hexadecimal(guid) + Comment(record.name) +
-             "\n    AllocSites:" + (record.sites.empty() ? " []\n" : "\n");
-    for (const auto& [calls, block] : record.sites) WriteSite(*calls, block);
-    text_ += std::string("    CallSites:") + (record.call_sites.empty() ? " []\n" : "\n");
-    for (const Calls& calls : record.call_sites) {
+             "\n    AllocSites:" + (sites.empty() ? " []\n" : "\n");
+    for (const auto& [calls, block] : sites) WriteSite(calls, block);
+    text_ += std::string("    CallSites:") + (call_sites.empty() ? " []\n" : "\n");
+    for (const Calls& calls : call_sites) {
       text_ += "      - Frames:\n";
       WriteCalls(calls);
     }
@@ -231,7 +249,7 @@ class Writer {
     for (const Call& call : calls) {
       text_ += "          - { Function: 0x" + Hexadecimal(call.guid) +
                ", LineOffset: " + std::to_string(call.line_offset) +
-               ", Column: " + std::to_string(has_columns_ ? call.column : 0) +
+               ", Column: " + std::to_string(call.column) +
                ", IsInlineFrame: " + (call.is_inline ? "true" : "false") + " }\n";
     }
   }
@@ -244,7 +262,6 @@ class Writer {
   heap::Amount lost_;
   Counts left_out_;
   std::map<uint64_t, Record> records_;
-  bool has_columns_ = false;  // of the record that is being written
   std::string text_;
 };
 

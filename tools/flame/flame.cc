@@ -44,11 +44,11 @@ options::Argument Metrics() {
 heap::LabelSelection& LabelsOf(Options* options) { return options->labels; }
 
 absl::Status SetMetric(const std::string& value, Options* options) {
+  options->of_process = value == kHostage || value == kUnused ? value : "";
   if (value == kOutlived) {
     options->outlived.is_asked = true;
     return absl::OkStatus();
   }
-  options->of_process = value == kHostage || value == kUnused ? value : "";
   if (!options->of_process.empty()) return absl::OkStatus();
   if (options::Choose(load::kMetrics, "--metric", value, &options->metric.emplace()).ok()) {
     return absl::OkStatus();

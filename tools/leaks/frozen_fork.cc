@@ -61,15 +61,11 @@ void AwaitChange(pid_t pid) {
 
 }  // namespace
 
-uint64_t FrozenFork::RoomFor(const explain::Process& process) {
-  constexpr uint64_t kEnoughBytes = uint64_t{1} << 30;
-  return std::min(process.TotalResidentBytes(), kEnoughBytes);
-}
-
 absl::StatusOr<std::unique_ptr<FrozenFork>> FrozenFork::Make(const explain::Process& process,
                                                              StoppedProcess* stopped) {
   // Pages that the process writes until its copy is read are there twice, all of them at most.
-  if (std::min(process::MemoryRoom(process.pid()), process::MachineRoom()) < RoomFor(process) ||
+  const uint64_t resident_bytes = process.TotalResidentBytes();
+  if (std::min(process::MemoryRoom(process.pid()), process::MachineRoom()) < resident_bytes ||
       IsMemoryPromised()) {
     return absl::ResourceExhaustedError("memory for a fork might be missing");
   }

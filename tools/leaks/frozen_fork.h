@@ -28,11 +28,6 @@ namespace allomon::leaks {
 // Call all on the thread that stopped the process.
 class FrozenFork {
  public:
-  // The memory that must be free for what the process writes meanwhile.  Let the copy end as soon
-  // as half of it is used: a page is copied in a microsecond or two, so a reader that looks for
-  // each 16 MiB comes in time.  The kernel is told to end the copy first if it does not.
-  static uint64_t RoomFor(const explain::Process& process);
-
   // Makes one while the process stands.  Fails with a reason, and changes nothing then: see
   // ThreadCall; or there may not be room for pages that it writes meanwhile, in the machine or
   // below a limit of its cgroup.

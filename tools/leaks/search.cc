@@ -149,7 +149,7 @@ absl::Status Search::CopyWithoutFork(const FrozenFork& fork) {
 
 // Memory that is shared, or that is zero in a fork, is read from the process itself, which runs.
 absl::Status Search::CopyFork(const FrozenFork& fork) {
-  snapshot_.ExpectFork(fork.pid(), FrozenFork::RoomFor(process_) / 2);
+  snapshot_.ExpectFork(fork.pid());
   const explain::Process copy(fork.pid());
   const auto smaps = copy.Smaps();
   if (!smaps.ok()) return smaps.status();

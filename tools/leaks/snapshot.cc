@@ -31,6 +31,11 @@ bool ReadFast(uint32_t pid, uint64_t address, char* to, uint64_t size_bytes) {
          static_cast<ssize_t>(size_bytes);
 }
 
+// The room of the fork's own cgroup is no less than the process has memory (frozen_fork.cc).
+uint64_t RoomBytes() {
+  return std::min(process::MachineRoom(), process::MemoryRoom(static_cast<uint32_t>(getpid())));
+}
+
 }  // namespace
 
 // A program may have written to a page that it may not write to any more.
@@ -46,6 +51,17 @@ Snapshot::~Snapshot() {
 
 absl::Status Snapshot::Copy(const explain::Process& process,
                             const std::vector<explain::Mapping>& mappings) {
+  const uint64_t room_bytes = RoomBytes();
+  least_room_bytes_ = std::max(kLeastRoomBytes, room_bytes / 10);
+  uint64_t resident_bytes = 0;
+  for (const explain::Mapping& mapping : mappings) {
+    if (HasWords(mapping)) resident_bytes += mapping.resident_bytes + mapping.swapped_bytes;
+  }
+  if (fork_ == 0 && room_bytes < resident_bytes + least_room_bytes_) {
+    return absl::ResourceExhaustedError("its memory is copied while it stands, " +
+                                        std::to_string(resident_bytes >> 20) + " MiB, and only " +
+                                        std::to_string(room_bytes >> 20) + " MiB are there");
+  }
   unchecked_bytes_ = kStepBytes;
   for (const explain::Mapping& mapping : mappings) {
     if (mapping.end >= kKernelBegin) continue;
@@ -150,10 +166,7 @@ absl::Status Snapshot::CheckRoom(uint64_t read_bytes) {
   unchecked_bytes_ += read_bytes;
   if (unchecked_bytes_ < kStepBytes) return absl::OkStatus();
   unchecked_bytes_ = 0;
-  const bool has_room = process::MachineRoom() >= kLeastRoomBytes &&
-                        process::MemoryRoom(static_cast<uint32_t>(getpid())) >= kLeastRoomBytes &&
-                        (fork_ == 0 || process::MemoryRoom(fork_) >= fork_room_bytes_);
-  if (has_room) return absl::OkStatus();
+  if (RoomBytes() >= least_room_bytes_) return absl::OkStatus();
   return absl::ResourceExhaustedError("its memory is copied, and after " +
                                       std::to_string(copied_bytes_ >> 20) +
                                       " MiB there was no more room for it");

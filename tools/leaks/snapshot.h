@@ -30,16 +30,13 @@ class Snapshot {
   // Call before Copy(), with the memory of blocks: by address, without overlap.  Pages there in
   // which no word can be the address of anything are not kept; they are zero here.
   void LeaveOutData(std::vector<Extent> blocks) { blocks_ = std::move(blocks); }
-  // Says that the process shares its pages with another one, which may write them meanwhile, since
-  // it is a fork: Copy() also fails if the two may be given less than `least_bytes`.
-  void ExpectFork(uint32_t pid, uint64_t least_bytes) {
-    fork_ = pid;
-    fork_room_bytes_ = least_bytes;
-  }
+  // Says that the process is a fork, and shares its pages with another one.
+  void ExpectFork(uint32_t pid) { fork_ = pid; }
 
   // Adds a copy of the pages of mappings with words that have been touched; the others are zero
   // here.  Their words are of one moment only if nobody writes them meanwhile.  The mappings of all
-  // calls may not overlap.  Fails if memory gets short, before it does.
+  // calls may not overlap.  Fails if memory gets short, before it does; of a process that is no
+  // fork, and so stands, at once if it is larger than what is free.
   absl::Status Copy(const explain::Process& process, const std::vector<explain::Mapping>& mappings);
 
   // Returns the bytes from `begin` on, and in *size_bytes how many of the asked ones lie there;
@@ -81,7 +78,7 @@ class Snapshot {
   uint64_t copied_bytes_ = 0;
   uint64_t unchecked_bytes_ = 0;  // read since there was last seen to be room
   uint32_t fork_ = 0;
-  uint64_t fork_room_bytes_ = 0;
+  uint64_t least_room_bytes_ = 0;  // that a copy leaves
 };
 
 template <typename Visit>
