@@ -21,7 +21,7 @@ namespace {
 
 using nlohmann::json;
 
-absl::StatusOr<heap::HeapProfile> LoadMade(const std::string& path, const std::string&) {
+absl::StatusOr<heap::HeapProfile> LoadMade(const std::string& path, const NameSources&) {
   if (path == "gone") return absl::NotFoundError("gone: no such\nfile");
   heap::HeapProfile profile = ServerProfile({});
   if (path == "no_peak") profile.has[static_cast<size_t>(heap::Metric::kPeak)] = false;
@@ -110,8 +110,8 @@ TEST(FlameTest, SeveralFilesAddUp) {
 }
 
 TEST(FlameTest, FilesOfTwoProgramsAreRefused) {
-  const Loader load = [](const std::string& path, const std::string&) {
-    auto profile = LoadMade("server", "");
+  const Loader load = [](const std::string& path, const NameSources&) {
+    auto profile = LoadMade("server", {});
     if (profile.ok()) profile->program = "/srv/" + path;
     return profile;
   };

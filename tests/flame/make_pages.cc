@@ -106,7 +106,7 @@ heap::HeapProfile Named(const std::string& name) {
   return ServerProfile(options);
 }
 
-absl::StatusOr<heap::HeapProfile> Load(const std::string& path, const std::string&) {
+absl::StatusOr<heap::HeapProfile> Load(const std::string& path, const NameSources&) {
   return Named(path);
 }
 

@@ -90,6 +90,19 @@ class GeneratedCodeTest(unittest.TestCase):
             file.write(b"\1\0\0\0")
         self.assertNotIn("handler", self.allomon("report", "--metric=alloc", "raw"))
 
+    def test_names_of_a_map_travel(self):
+        environment = {"LD_PRELOAD": LIBRARY, "ALLOMON_RECORD": "raw", "ALLOMON_RATE": "1"}
+        before = self.maps()
+        subprocess.run([HOST], cwd=self.folder, env=environment, check=True, timeout=60)
+        report = ["report", "--metric=alloc", "--view=tree", "--width=0", "--top=0"]
+        here = self.allomon(*report, "raw")
+        self.assertIn("handler", here)
+        self.allomon("symbols", "pack", "-o", "raw.symbols", "raw")
+        (path,) = self.maps() - before
+        os.unlink(path)
+        self.assertNotIn("handler", self.allomon(*report, "raw"))
+        self.assertEqual(self.allomon(*report, "--symbols=raw.symbols", "raw"), here)
+
 
 if __name__ == "__main__":
     sys.exit(unittest.main())

@@ -55,7 +55,7 @@ HeapProfile OwnProfile() {
 
 TEST(NamingTest, FunctionsOfARunningProgramAreFound) {
   HeapProfile profile = OwnProfile();
-  NameLocations("", &profile);
+  NameLocations({}, Unidentified::kNameAsItIs, &profile);
   ASSERT_FALSE(profile.locations[0].lines.empty());
   EXPECT_EQ(profile.functions[profile.locations[0].lines.back().function].name,
             "AllomonNamingTestFunction");
@@ -67,7 +67,7 @@ TEST(NamingTest, NamesSurviveHeapV2) {
   const HeapProfile profile = OwnProfile();
   auto back = ImportHeapV2(testing::Export("heap_v2", profile, Metric::kLive));
   ASSERT_TRUE(back.ok()) << back.status();
-  NameLocations("", &*back);
+  NameLocations({}, Unidentified::kNameAsItIs, &*back);
   ASSERT_EQ(back->functions.size(), 1u);
   EXPECT_EQ(back->functions[0].name, "AllomonNamingTestFunction");
 }
@@ -75,7 +75,7 @@ TEST(NamingTest, NamesSurviveHeapV2) {
 TEST(NamingTest, AnotherBuildNamesNothing) {
   HeapProfile profile = OwnProfile();
   profile.mappings[0].build_id = "0123";
-  NameLocations("", &profile);
+  NameLocations({}, Unidentified::kNameAsItIs, &profile);
   EXPECT_TRUE(profile.locations[0].lines.empty());
   ASSERT_EQ(profile.notes.size(), 1u);
   EXPECT_THAT(profile.notes[0], HasSubstr("another build"));
@@ -85,7 +85,7 @@ TEST(NamingTest, FilesThatAreGoneOrNoProgramsNameNothing) {
   for (const char* path : {"/none", "/dev/zero", "/etc/passwd", "/", "[vdso]", ""}) {
     HeapProfile profile = OwnProfile();
     profile.mappings[0].path = path;
-    NameLocations("", &profile);
+    NameLocations({}, Unidentified::kNameAsItIs, &profile);
     EXPECT_TRUE(profile.locations[0].lines.empty());
     EXPECT_EQ(profile.notes.size(), path[0] == '/' ? 1u : 0u) << path;
   }
@@ -128,7 +128,7 @@ TEST(NamingTest, MappingsOfWholeFilesBecomeThoseOfTheirCode) {
   profile.mappings[0].end += 100000;
   profile.mappings[0].file_offset = 0;
   for (int i = 0; i < 2; ++i) {  // the second time nothing is left to do
-    NarrowMappings(&profile);
+    NarrowMappings({}, &profile);
     EXPECT_EQ(profile.mappings[0].begin, library.code.begin);
     EXPECT_EQ(profile.mappings[0].end, library.code.end);
     EXPECT_EQ(profile.mappings[0].file_offset, library.code.file_offset);
@@ -138,7 +138,7 @@ TEST(NamingTest, MappingsOfWholeFilesBecomeThoseOfTheirCode) {
 TEST(NamingTest, NamesThatAreThereStay) {
   HeapProfile profile = testing::OddProfile();
   const size_t functions = profile.functions.size();
-  NameLocations("", &profile);
+  NameLocations({}, Unidentified::kNameAsItIs, &profile);
   EXPECT_EQ(profile.functions.size(), functions);
   EXPECT_EQ(profile.locations[0].lines.size(), 1u);
 }

@@ -55,7 +55,7 @@ def has_name(text, name):
 
 class Texts(unittest.TestCase):
     def test_there_are_options(self):
-        self.assertEqual(len(COMMANDS), 15)
+        self.assertEqual(len(COMMANDS), 16)
         for command, options in OPTIONS.items():
             self.assertLessEqual(COMMON, set(options), command)
         self.assertGreater(sum(map(len, OPTIONS.values())), 120)
@@ -63,7 +63,7 @@ class Texts(unittest.TestCase):
         self.assertFalse(OPTIONS["report"]["--leaks"])
         self.assertTrue(OPTIONS["top"]["-n"])
         self.assertTrue(OPTIONS["flame"]["-o"])
-        self.assertEqual(optional_in(HELP["report"]), {"--outlived"})
+        self.assertEqual(optional_in(HELP["report"]), {"--debuginfod", "--outlived"})
 
     def test_names_are_those_of_the_help(self):
         self.assertEqual(text_of("help", "--names").split("\n"), [*COMMANDS, ""])

@@ -9,8 +9,11 @@
 #include <cstdio>
 #include <cstdlib>
 #include <fstream>
+#include <memory>
+#include <random>
 #include <sstream>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace allomon::recording {
@@ -73,10 +76,11 @@ class CodeNamesTest : public testing::Test {
 
   // "name file:line", innermost first, with a space between.
   std::string Names(const std::string& debug_folder = "") {
-    CodeNames names;
+    sources_.debug_dir = debug_folder;
+    CodeNames names(sources_);
     const uint32_t file = names.AddFile(code_);
     names.Ask(file, place_);
-    names.LookUp(debug_folder);
+    names.LookUp();
     note_ = names.note(file);
     std::ostringstream text;
     for (const heap::Line& line : names.At(file, place_)) {
@@ -101,13 +105,35 @@ class CodeNamesTest : public testing::Test {
     return std::strtoull(symbols.c_str() + line, nullptr, 16);
   }
 
+  // Behind the name of the file.
+  std::string NameOfPlace() const {
+    char name[40];
+    std::snprintf(name, sizeof(name), "0x%zx :0 ", static_cast<size_t>(place_));
+    return name;
+  }
+
   std::string NameOfStart() const {
     char name[40];
     std::snprintf(name, sizeof(name), "libshop.so+0x%zx :0 ", static_cast<size_t>(outer_));
     return name;
   }
 
+  // Collects the names into a pack, which is what other machines have of the code.
+  std::string Packed() {
+    sources_.collected = std::make_shared<SymbolPackWriter>();
+    Names();
+    return std::exchange(sources_.collected, nullptr)->Text();
+  }
+
+  void TakePack(const std::string& text) {
+    auto pack = std::make_shared<SymbolPack>();
+    std::string why;
+    ASSERT_TRUE(SymbolPack::Parse(text, pack.get(), &why)) << why << "\n" << text;
+    sources_.packs = {{"pack", std::move(pack)}};
+  }
+
   std::string folder_;
+  NameSources sources_;
   CodeIdentity code_;
   uint64_t place_ = 0;
   uint64_t outer_ = 0;
@@ -263,7 +289,7 @@ TEST_F(CodeNamesTest, TimesOfModificationDoNotCount) {
 }
 
 TEST_F(CodeNamesTest, FilesOfOnePathAreTwo) {
-  CodeNames names;
+  CodeNames names({});
   code_.path = "/a";
   code_.file_known = FileState::kAtPath;
   code_.file = {1, 2, 3, 4};
@@ -294,6 +320,200 @@ TEST_F(CodeNamesTest, DamagedCodeFilesAreSurvived) {
     std::ofstream(code_.path, std::ios::binary) << whole.substr(0, cut);
     EXPECT_NE(Names(), "");
   }
+}
+
+// ---- Packs of symbols.
+
+TEST_F(CodeNamesTest, PackNamesCodeThatIsGone) {
+  Compile("-g");
+  const std::string text = Packed();
+  Tool("rm libshop.so");
+  EXPECT_EQ(Names(), "libshop.so+" + NameOfPlace());
+  EXPECT_NE(note_, "");
+  TakePack(text);
+  linker_names_.clear();
+  start_lines_.clear();
+  EXPECT_EQ(Names(), InlinedNames());
+  EXPECT_EQ(note_, "");
+  EXPECT_EQ(linker_names_.back(), "_ZN4shop7Counter5OuterEi");
+  EXPECT_EQ(start_lines_, (std::vector<uint32_t>{2, 10}));
+  EXPECT_EQ(Packed(), text) << "a pack of a pack is the pack";
+}
+
+TEST_F(CodeNamesTest, PackOfStrippedCodeHasNoNameAndTheStart) {
+  Compile("-g -fvisibility=hidden");
+  Tool("cp libshop.so named.so && strip libshop.so");
+  TakePack(Packed());
+  Tool("mv libshop.so stripped.so");
+  EXPECT_EQ(Names(), NameOfStart());
+  EXPECT_EQ(note_, "");
+  // A name that is known here counts more than a pack without one.
+  Tool("mv named.so libshop.so");
+  EXPECT_EQ(Names(), InlinedNames());
+}
+
+TEST_F(CodeNamesTest, PackOfAnotherBuildNamesNothing) {
+  Compile("-g");
+  const std::string text = Packed();
+  Tool("rm libshop.so");
+  TakePack(text);
+  code_.build_id[0] = code_.build_id[0] == '0' ? '1' : '0';
+  EXPECT_EQ(Names(), "libshop.so+" + NameOfPlace());
+  EXPECT_NE(note_, "");
+}
+
+TEST_F(CodeNamesTest, PackKnowsCodeWithoutBuildIdByItsFile) {
+  Compile("-g -Wl,--build-id=none");
+  code_.file_known = FileState::kAtPath;
+  code_.file = CodeFile::Open(code_.path, "")->identity();
+  TakePack(Packed());
+  Tool("rm libshop.so");
+  EXPECT_EQ(Names(), InlinedNames());
+  ++code_.file.change_nanos;
+  EXPECT_NE(Names(), InlinedNames());
+  // Neither a build id nor a file: a pack cannot tell such code from other code.
+  code_.file_known = FileState::kUnknown;
+  EXPECT_NE(Names(), InlinedNames());
+}
+
+SymbolPackWriter OddPack() {
+  SymbolPackWriter pack;
+  pack.AddCode("build-id aa", "/b\tin\n\\x", true, {{0, 0x1000, 16, 32, true}});
+  pack.AddCode("build-id aa", "/a", false, {});
+  pack.AddAddress("build-id aa", 0x20, 0x10, {{"f(\t)", "f\\.cc", 7, true, "_f\n", 3}});
+  pack.AddAddress("build-id aa", 0x10, 0x10, {{"x+0x10", "", 0, false, "", 0}});
+  pack.AddAddress("build-id bb", 0x10, 0x10, {{"never", "", 0, true, "", 0}});
+  pack.AddCode("", "/nobody", true, {});
+  pack.AddCode(PackKeyOfProcess(7, 8), "[generated]", false, {});
+  pack.AddAddress(PackKeyOfProcess(7, 8), 0x30, 0x30, {{"js", "a.js", 1, true, "", 0, 12}});
+  return pack;
+}
+
+TEST(SymbolPackTest, IsTheTextThatTheReadmeStates) {
+  const SymbolPackWriter written = OddPack();
+  EXPECT_EQ(written.Text(),
+            "allomon symbols 1\n"
+            "F\t\t\t\t0\n"
+            "F\tf(\\t)\t_f\\n\tf\\\\.cc\t3\n"
+            "F\tjs\t\ta.js\t0\n"
+            "C\tbuild-id aa\t/a\tprogram\n"
+            "S\t0\t1000\t10\t20\tcode\n"
+            "A\t10\t10\t0:0:0\n"
+            "A\t20\t10\t1:7:0\n"
+            "C\tprocess 7 8\t[generated]\tlibrary\n"
+            "A\t30\t30\t2:1:12\n"
+            "end\n");
+  EXPECT_EQ(written.addresses(), 3u);
+  EXPECT_EQ(written.named(), 2u);
+  EXPECT_EQ(written.codes(), 2u);
+  SymbolPack pack;
+  std::string why;
+  ASSERT_TRUE(SymbolPack::Parse(written.Text(), &pack, &why)) << why;
+  const PackedCode* const code = pack.Find("build-id aa");
+  ASSERT_NE(code, nullptr);
+  uint64_t start = 0;
+  std::vector<CodeFrame> frames;
+  ASSERT_TRUE(pack.FramesAt(*code, 0x20, "/b", &start, &frames));
+  EXPECT_EQ(start, 0x10u);
+  EXPECT_EQ(frames[0].name, "f(\t)");
+  EXPECT_EQ(frames[0].symbol, "_f\n");
+  EXPECT_EQ(frames[0].file, "f\\.cc");
+  ASSERT_TRUE(pack.FramesAt(*code, 0x10, "/b", &start, &frames));
+  EXPECT_EQ(frames[0].name, "b+0x10");
+  EXPECT_FALSE(frames[0].named);
+  EXPECT_FALSE(pack.FramesAt(*code, 0x18, "/b", &start, &frames));
+  EXPECT_EQ(pack.Find(""), nullptr);
+}
+
+// Checks that a refusal has a reason, and that each address of an accepted pack has frames.
+bool IsAccepted(const std::string& text) {
+  SymbolPack pack;
+  std::string why;
+  if (!SymbolPack::Parse(text, &pack, &why)) {
+    EXPECT_NE(why, "");
+    EXPECT_EQ(why.find('\n'), std::string::npos);
+    return false;
+  }
+  for (const auto& [key, code] : pack.code()) {
+    for (const PackedAddress& address : code.addresses) {
+      uint64_t start = 0;
+      std::vector<CodeFrame> frames;
+      EXPECT_TRUE(pack.FramesAt(code, address.address, code.path, &start, &frames));
+      EXPECT_FALSE(frames.empty());
+    }
+  }
+  return true;
+}
+
+TEST(SymbolPackTest, WhatIsCutShortIsRefused) {
+  const std::string text = OddPack().Text();
+  for (size_t size = 0; size < text.size(); ++size) {
+    EXPECT_FALSE(IsAccepted(text.substr(0, size))) << size;
+  }
+  EXPECT_FALSE(IsAccepted(text + "more\n"));
+  EXPECT_FALSE(IsAccepted("allomon symbols 2\nend\n"));
+  EXPECT_TRUE(IsAccepted("allomon symbols 1\nend\n"));
+}
+
+TEST(SymbolPackTest, WhatIsDamagedIsRefusedOrRead) {
+  constexpr int kTimes = 50000;
+  static constexpr char kTelling[] = "\t\n\\:0 FfCSA9-";
+  const std::string whole = OddPack().Text();
+  std::mt19937 random(1);
+  int accepted = 0;
+  for (int time = 0; time < kTimes; ++time) {
+    std::string text = whole;
+    for (size_t changes = 1 + random() % 4; changes > 0; --changes) {
+      const size_t at = random() % text.size();
+      const char other = random() % 2 == 0 ? kTelling[random() % (sizeof(kTelling) - 1)]
+                                           : static_cast<char>(random());
+      switch (random() % 3) {
+        case 0:
+          text[at] = other;
+          break;
+        case 1:
+          text.insert(at, 1 + random() % 20, other);
+          break;
+        default:
+          text.erase(at, 1 + random() % 20);
+      }
+    }
+    accepted += IsAccepted(text);
+  }
+  EXPECT_GT(accepted, kTimes / 50);
+  EXPECT_LT(accepted, kTimes);
+}
+
+TEST(SymbolPackTest, NumbersThatAreNoneAreRefused) {
+  const std::string head = "allomon symbols 1\nF\tf\t\t\t0\nC\tk\t/p\tlibrary\n";
+  EXPECT_TRUE(IsAccepted(head + "A\t1\t1\t0:1:0\nA\t2\t1\t0:1:0 0:2:9\nend\n"));
+  for (const char* const line : {"A\t1\t1\t1:1:0",
+                                 "A\t1\t1\t0:-1:0",
+                                 "A\t1\t1\t0:1:-1",
+                                 "A\t1\t1\t0:1",
+                                 "A\t1\t1\t0",
+                                 "A\t1\t1\t0::1",
+                                 "A\t1\t1\t",
+                                 "A\t1\t1",
+                                 "A\t1\t1\t0:1:0\t",
+                                 "A\t-1\t1\t0:1:0",
+                                 "A\t11111111111111111\t1\t0:1:0",
+                                 "A\t1\t1\t0:4294967296:0",
+                                 "A\t1\t1\t4294967296:0:0",
+                                 "A\t1\t1\t0:0:4294967296",
+                                 "C\tk\t/p\tlibrary",
+                                 "C\t\t/p\tlibrary",
+                                 "C\tq\t/p\tother",
+                                 "F\tf\t\t\t-1",
+                                 "F\tf\\x\t\t\t0",
+                                 "F\tf\\\t\t\t0",
+                                 "S\t0\t0\t0\t0",
+                                 "X",
+                                 ""}) {
+    EXPECT_FALSE(IsAccepted(head + line + "\nend\n")) << line;
+  }
+  EXPECT_FALSE(IsAccepted(head + "A\t2\t1\t0:1:0\nA\t2\t1\t0:1:0\nend\n")) << "twice";
+  EXPECT_FALSE(IsAccepted("allomon symbols 1\nF\tf\t\t\t0\nA\t1\t1\t0:1:0\nend\n")) << "no code";
 }
 
 }  // namespace

@@ -31,7 +31,7 @@ TEST(ServeOptionsTest, WhatIsGivenArrives) {
   EXPECT_EQ(options->rate.samples_per_word, 8.0 / 8192);
   EXPECT_TRUE(options->all_children);
   EXPECT_EQ(options->token_file, "t");
-  EXPECT_EQ(options->debug_dir, "/d");
+  EXPECT_EQ(options->name_sources.debug_dir, "/d");
 }
 
 TEST(ServeOptionsTest, WhatDoesNotGoTogetherIsOneLine) {

@@ -24,6 +24,7 @@ COMMANDS = {
     "allomon leaks": ["tools/allomon/allomon", "leaks"],
     "allomon serve": ["tools/allomon/allomon", "serve"],
     "allomon heap": ["tools/allomon/allomon", "heap"],
+    "allomon symbols": ["tools/allomon/allomon", "symbols"],
     "allomon gate": ["tools/allomon/allomon", "gate"],
     "allomon help": ["tools/allomon/allomon", "help"],
     "mlprof": ["tools/mlprof/mlprof"],

@@ -15,6 +15,7 @@
 #include "tools/options/command_line.h"
 #include "tools/options/command_text.h"
 #include "tools/options/documents.h"
+#include "tools/pack/symbols_command.h"
 #include "tools/report/report.h"
 #include "tools/run/run.h"
 #include "tools/serve/serve.h"
@@ -174,6 +175,10 @@ allomon::CommandResult RunHeap(const Arguments& args) {
   return allomon::snapshot::RunHeap(args, allomon::report::ThisTerminal());
 }
 
+allomon::CommandResult RunSymbols(const Arguments& args) {
+  return allomon::pack::RunSymbols(args, allomon::report::ThisTerminal());
+}
+
 allomon::CommandResult RunHelp(const Arguments& args);
 
 constexpr Command kCommands[] = {
@@ -190,6 +195,7 @@ constexpr Command kCommands[] = {
     {allomon::leaks::LeaksText, RunLeaks},
     {allomon::serve::ServeText, allomon::serve::RunServe},
     {allomon::snapshot::HeapText, RunHeap},
+    {allomon::pack::SymbolsText, RunSymbols},
     {allomon::gate::GateText, allomon::gate::RunGate},
     {allomon::HelpText, RunHelp},
 };

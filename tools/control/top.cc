@@ -86,11 +86,11 @@ std::string NameOf(uint32_t pid) {
 }
 
 absl::StatusOr<heap::HeapProfile> Read(const TopOptions& options, bool with_pages) {
-  if (with_pages) return pages::ReadHeldPages(std::to_string(options.pid), "");
+  if (with_pages) return pages::ReadHeldPages(std::to_string(options.pid), {});
   const auto recordings = RecordingsOf(options.pid, options.all_children);
   if (!recordings.ok()) return recordings.status();
   report::Progress no_progress(false);
-  return views::LoadSum(*recordings, "", &no_progress);
+  return views::LoadSum(*recordings, {}, &no_progress);
 }
 
 // Returns a line for people.

@@ -108,7 +108,7 @@ absl::StatusOr<Metric> MetricToWrite(const ExportOptions& options, const HeapPro
 absl::StatusOr<HeapProfile> Load(const ExportOptions& options,
                                  const std::vector<std::string>& files) {
   load::LoadOptions load_options;
-  load_options.debug_dir = options.debug_dir;
+  load_options.name_sources = options.name_sources;
   load_options.counts_metric = options.metric.value_or(Metric::kLive);
   return load::LoadSum(files, load_options, nullptr);
 }
@@ -125,7 +125,7 @@ absl::StatusOr<HeapProfile> LoadChosen(const ExportOptions& options,
   if (!profile.ok()) return profile;
   const absl::Status chosen = Choose(options, &*profile);
   if (!chosen.ok()) return chosen;
-  NarrowMappings(&*profile);
+  NarrowMappings(options.name_sources, &*profile);
   return profile;
 }
 
@@ -193,8 +193,8 @@ const options::Command<ExportOptions>& ExportCommand() {
          {"-o, --output", "FILE", "-, which is standard output",
           "the file, whose contents are replaced.", SetOutput},
          load::BornOption(&ExportOptions::born),
-         load::OutlivedOption(&ExportOptions::outlived),
-         load::DebugDirOption(&ExportOptions::debug_dir)}},
+         load::OutlivedOption(&ExportOptions::outlived)}},
+       {"", load::NameOptions(&ExportOptions::name_sources)},
        {"", load::LabelOptions(
                 "the outermost frames are the values of a label, C++ types, or sources of "
                 "memory",

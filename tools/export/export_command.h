@@ -13,6 +13,7 @@
 #include "tools/heap/labels.h"
 #include "tools/options/command_line.h"
 #include "tools/options/command_text.h"
+#include "tools/symbols/name_sources.h"
 #include "tools/text/terminal.h"
 
 namespace allomon::interchange {
@@ -23,7 +24,7 @@ struct ExportOptions : options::Common {
   const ExportFormat* format = nullptr;
   std::optional<heap::Metric> metric;  // none: DefaultMetric()
   std::string output = "-";            // "-": standard output
-  std::string debug_dir;               // where debug files are looked for, too
+  NameSources name_sources;
   heap::Born born;
   heap::Outlived outlived;
   std::string by_label;  // whose values are outermost frames

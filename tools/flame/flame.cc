@@ -113,15 +113,16 @@ CommandResult BadInput(const absl::Status& status) {
   return BadInput(std::string(status.message()));
 }
 
-absl::StatusOr<heap::HeapProfile> LoadFile(const std::string& path, const std::string& debug_dir) {
+absl::StatusOr<heap::HeapProfile> LoadFile(const std::string& path,
+                                           const NameSources& name_sources) {
   load::LoadOptions options;
-  options.debug_dir = debug_dir;
+  options.name_sources = name_sources;
   return load::LoadHeapProfile(path, options);
 }
 
 absl::StatusOr<heap::HeapProfile> LoadChosen(const std::string& file, const Options& options,
                                              const Loader& load) {
-  auto profile = load(file, options.debug_dir);
+  auto profile = load(file, options.name_sources);
   if (!profile.ok()) return profile;
   const std::string why_not =
       heap::KeepChosen(options.born, options.outlived, options.labels, options.by_label, &*profile);
@@ -199,8 +200,8 @@ void KeepOneMetric(heap::HeapProfile* profile) {
 
 // The only metric of such a profile is what live blocks hold of their pages.
 absl::StatusOr<heap::HeapProfile> LoadPages(const std::string& process,
-                                            const std::string& debug_dir) {
-  auto profile = pages::ReadHeldPages(process, debug_dir);
+                                            const NameSources& name_sources) {
+  auto profile = pages::ReadHeldPages(process, name_sources);
   if (!profile.ok()) return profile;
   profile->notes.push_back("free blocks in pages with live ones: " +
                            SizeText(static_cast<size_t>(profile->pages->free_bytes)) +
@@ -211,8 +212,8 @@ absl::StatusOr<heap::HeapProfile> LoadPages(const std::string& process,
 
 // The only metric of such a profile is the bytes of live blocks that were never used.
 absl::StatusOr<heap::HeapProfile> LoadUnused(const std::string& process,
-                                             const std::string& debug_dir) {
-  auto profile = pages::ReadUnusedBlocks(process, debug_dir);
+                                             const NameSources& name_sources) {
+  auto profile = pages::ReadUnusedBlocks(process, name_sources);
   if (!profile.ok()) return profile;
   const auto seen = static_cast<uint64_t>(profile->contents->seen_blocks);
   profile->notes.push_back("by the contents of " + std::to_string(seen) + " sampled blocks");
@@ -245,8 +246,8 @@ const options::Command<Options>& FlameCommand() {
          {"-o, --output", "FILE", "allomon.html", "the page; replaced if it exists.",
           &Options::out},
          load::BornOption(&Options::born),
-         load::OutlivedOption(&Options::outlived),
-         load::DebugDirOption(&Options::debug_dir)}},
+         load::OutlivedOption(&Options::outlived)}},
+       {"", load::NameOptions(&Options::name_sources)},
        {"", load::LabelOptions(
                 "the outermost frames are the values of a label, C++ types, or sources of "
                 "memory",

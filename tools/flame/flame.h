@@ -14,6 +14,7 @@
 #include "tools/heap/labels.h"
 #include "tools/options/command_line.h"
 #include "tools/options/command_text.h"
+#include "tools/symbols/name_sources.h"
 
 namespace allomon::flame {
 
@@ -26,7 +27,7 @@ struct Options : options::Common {
   std::string of_process;              // the metric, of a process in place of a file; or empty
   std::string title;                   // empty: the program's name
   std::string out = "allomon.html";
-  std::string debug_dir;
+  NameSources name_sources;
   heap::Born born;
   heap::Outlived outlived;
   std::string by_label;  // the key whose values are the outermost frames; empty: none
@@ -50,7 +51,7 @@ absl::StatusOr<std::string> RenderPage(const Profiles& profiles, const std::stri
 
 // Reads a profile.  Its error is one line that names the file.
 using Loader = std::function<absl::StatusOr<heap::HeapProfile>(const std::string& path,
-                                                               const std::string& debug_dir)>;
+                                                               const NameSources& name_sources)>;
 
 CommandResult RunFlameWith(const Loader& load, const std::vector<std::string>& args);
 

@@ -83,12 +83,13 @@ DataNames::Module DataNames::Read(const Mapping& mapping) const {
   Module module;
   const auto file = Open(mapping);
   if (file == nullptr) return module;
-  uint64_t offset = 0, address = 0, size_bytes = 0;
-  if (!file->CodeSegment(&offset, &address, &size_bytes)) return module;
+  LoadedSegment segment;
+  if (!CodeSegment(file->Segments(), &segment)) return module;
+  const uint64_t offset = segment.file_offset;
   for (const Mapping& code : mappings_) {
     if (!code.is_executable || code.name != mapping.name) continue;
     if (offset < code.offset_bytes || offset - code.offset_bytes >= code.end - code.begin) continue;
-    module.bias = code.begin + (offset - code.offset_bytes) - address;
+    module.bias = code.begin + (offset - code.offset_bytes) - segment.address;
     module.symbols = file->DataSymbols();
   }
   return module;

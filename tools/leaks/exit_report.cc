@@ -151,7 +151,7 @@ ExitReport ReportAtExit(uint32_t pid, const heap::Patterns& suppressed,
     if (block.is_direct) direct.insert(block.sampled);
   }
   if (places.empty()) return {};
-  auto profile = search.ProfileOf(places, "");
+  auto profile = search.ProfileOf(places, {});
   // A child of fork has a recording of its own from its first sample on.  What it has lost before
   // is its parent's.
   if (!profile.ok()) return {};

@@ -48,7 +48,7 @@ absl::StatusOr<Lost> FindLost(Search* search, const views::Options& options) {
     if (block.is_direct) ++found.directly;
     if (block.is_direct || !options.only_direct) shown.push_back(block.sampled);
   }
-  auto profile = search->ProfileOf(shown, options.debug_dir);
+  auto profile = search->ProfileOf(shown, options.name_sources);
   if (!profile.ok()) return profile.status();
   found.profile = *std::move(profile);
   RemoveModules(options.suppressed, &found.profile);
@@ -110,7 +110,7 @@ absl::Status Check(const views::Options& options) {
 }
 
 CommandResult ShowWhy(Search* search, const views::Options& options) {
-  const auto reasons = FindReasons(search, options.selection, options.debug_dir);
+  const auto reasons = FindReasons(search, options.selection, options.name_sources);
   const uint32_t pid = search->process().pid();
   if (!reasons.ok()) return Failed(reasons.status(), pid);
   if (reasons->empty()) {

@@ -384,13 +384,13 @@ std::vector<LostBlock> Search::FindLost() {
 }
 
 absl::StatusOr<heap::HeapProfile> Search::ProfileOf(const std::vector<size_t>& chosen,
-                                                    const std::string& debug_dir) {
+                                                    const NameSources& name_sources) {
   explain::RecordedBlocks recorded;
   for (const size_t place : chosen)
     recorded.Add(MemoryReader(), entries_, sampled_[place].entry, place);
   place_of_.clear();
   recording::RecordingOptions options;
-  options.debug_dir = debug_dir;
+  options.name_sources = name_sources;
   options.keeps_live = [&](const recording::Process& process, uint32_t number) {
     const size_t place = recorded.Find(process, number);
     if (place == explain::RecordedBlocks::kNone) return false;
@@ -403,13 +403,13 @@ absl::StatusOr<heap::HeapProfile> Search::ProfileOf(const std::vector<size_t>& c
 }
 
 absl::StatusOr<heap::HeapProfile> Search::ProfileOfAll(const std::vector<LostBlock>& lost,
-                                                       const std::string& debug_dir) const {
+                                                       const NameSources& name_sources) const {
   explain::RecordedBlocks recorded;
   for (const LostBlock& block : lost) {
     recorded.Add(MemoryReader(), entries_, sampled_[block.sampled].entry, block.sampled);
   }
   recording::RecordingOptions options;
-  options.debug_dir = debug_dir;
+  options.name_sources = name_sources;
   options.is_lost = [&](const recording::Process& process, uint32_t number) {
     return recorded.Find(process, number) != explain::RecordedBlocks::kNone;
   };

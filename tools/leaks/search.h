@@ -21,6 +21,7 @@
 #include "tools/leaks/roots.h"
 #include "tools/leaks/snapshot.h"
 #include "tools/leaks/stopped_process.h"
+#include "tools/symbols/name_sources.h"
 #include "tracker/formats/process_map.h"
 
 namespace allomon::leaks {
@@ -62,11 +63,11 @@ class Search {
   // Reads the recording: a profile of these blocks alone, by their places in sampled().  Fails with
   // one line.  SampledOf() then tells the place in sampled() for a number of the profile's samples.
   absl::StatusOr<heap::HeapProfile> ProfileOf(const std::vector<size_t>& chosen,
-                                              const std::string& debug_dir);
+                                              const NameSources& name_sources);
   // Reads the recording: all of it, with Sample::unreachable of the lost blocks, and a note of
   // their number.  Fails with one line.
   absl::StatusOr<heap::HeapProfile> ProfileOfAll(const std::vector<LostBlock>& lost,
-                                                 const std::string& debug_dir) const;
+                                                 const NameSources& name_sources) const;
   std::optional<size_t> SampledOf(uint32_t live_number) const;
   // The size that was asked for, of a block of that profile.
   uint64_t SizeOf(uint32_t live_number) const;

@@ -9,7 +9,7 @@
 namespace allomon::leaks {
 
 absl::StatusOr<heap::HeapProfile> ReadUnreachable(const std::string& process,
-                                                  const std::string& debug_dir) {
+                                                  const NameSources& name_sources) {
   uint32_t pid = 0;
   absl::Status status = options::ParsePid(process, &pid);
   if (!status.ok()) return status;
@@ -21,7 +21,7 @@ absl::StatusOr<heap::HeapProfile> ReadUnreachable(const std::string& process,
   status = search.Take();
   if (!status.ok()) return failed(status);
   search.Mark(false);
-  auto profile = search.ProfileOfAll(search.FindLost(), debug_dir);
+  auto profile = search.ProfileOfAll(search.FindLost(), name_sources);
   if (!profile.ok()) return failed(profile.status());
   return profile;
 }

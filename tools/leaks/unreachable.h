@@ -6,6 +6,7 @@
 
 #include "absl/status/statusor.h"
 #include "tools/heap/heap_profile.h"
+#include "tools/symbols/name_sources.h"
 
 namespace allomon::leaks {
 
@@ -13,7 +14,7 @@ namespace allomon::leaks {
 // Sample::unreachable.  `process` is its id.  It stands for a fork or a copy, and runs on.  Fails
 // with one line, which names the process and the remedy.  Cost: that of `allomon leaks`.
 absl::StatusOr<heap::HeapProfile> ReadUnreachable(const std::string& process,
-                                                  const std::string& debug_dir);
+                                                  const NameSources& name_sources);
 
 }  // namespace allomon::leaks
 

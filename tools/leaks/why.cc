@@ -35,8 +35,8 @@ std::string BytesText(double bytes) {
 
 class Paths {
  public:
-  Paths(Search* search, const std::string& debug_dir)
-      : search_(*search), names_(search->process(), search->mappings(), debug_dir) {}
+  Paths(Search* search, const NameSources& name_sources)
+      : search_(*search), names_(search->process(), search->mappings(), name_sources.debug_dir) {}
 
   // Call before StepsTo(), for each sampled block that has a name.
   void SetPlace(size_t sampled, std::string place) {
@@ -181,12 +181,12 @@ std::string StepText(const Step& step) {
 }  // namespace
 
 absl::StatusOr<std::vector<Reason>> FindReasons(Search* search, const heap::Selection& selection,
-                                                const std::string& debug_dir) {
+                                                const NameSources& name_sources) {
   std::vector<size_t> all(search->sampled().size());
   for (size_t i = 0; i < all.size(); ++i) all[i] = i;
-  const auto profile = search->ProfileOf(all, debug_dir);
+  const auto profile = search->ProfileOf(all, name_sources);
   if (!profile.ok()) return profile.status();
-  Paths paths(search, debug_dir);
+  Paths paths(search, name_sources);
   heap::Selection names = selection;
   names.focus = {};
   names.ignore = {};

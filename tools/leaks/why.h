@@ -11,6 +11,7 @@
 #include "tools/heap/interval.h"
 #include "tools/heap/stacks.h"
 #include "tools/leaks/search.h"
+#include "tools/symbols/name_sources.h"
 
 namespace allomon::leaks {
 
@@ -36,7 +37,7 @@ struct Reason {
 // Returns the reasons of the sampled blocks with a stack that the selection keeps, those of most
 // bytes first.  Call after search->Mark(true).  Fails with one line.
 absl::StatusOr<std::vector<Reason>> FindReasons(Search* search, const heap::Selection& selection,
-                                                const std::string& debug_dir);
+                                                const NameSources& name_sources);
 
 // Returns the text for people.  `top` reasons are shown.
 std::string ReasonsText(const std::vector<Reason>& reasons, size_t top);

@@ -64,7 +64,46 @@ absl::StatusOr<HeapProfile> ChooseProgram(const std::string& file, const std::st
   return profile;
 }
 
-using heap::HeapProfile;
+// Whether the code of a mapping is in the pack.  Code without a build id goes by its path.
+bool Has(const SymbolPack& pack, const heap::Mapping& mapping) {
+  if (!mapping.build_id.empty()) return pack.Find(PackKey(mapping.build_id, {})) != nullptr;
+  return std::any_of(pack.code().begin(), pack.code().end(),
+                     [&](const auto& code) { return code.second.path == mapping.path; });
+}
+
+// Whether a pack of symbols is of the profile's program.  A pack of libraries alone is if it has a
+// library of the program.
+bool IsOf(const HeapProfile& profile, const SymbolPack& pack) {
+  bool has_program = false;
+  bool has_any = false;
+  bool knows_program = false;
+  for (const heap::Mapping& mapping : profile.mappings) {
+    const bool is_program = mapping.path == profile.program;
+    const bool has = Has(pack, mapping);
+    has_any |= has;
+    knows_program |= is_program;
+    has_program |= has && is_program;
+  }
+  const bool is_of_libraries =
+      std::none_of(pack.code().begin(), pack.code().end(),
+                   [](const auto& code) { return code.second.is_program; });
+  return has_program || (has_any && (is_of_libraries || !knows_program));
+}
+
+// Returns why names of the packs cannot be the profile's; empty if one of them fits, or if there is
+// no code to name.
+std::string WhyNotOf(const std::vector<NamedPack>& packs, const HeapProfile& profile) {
+  const auto fits = [&](const NamedPack& each) { return IsOf(profile, *each.pack); };
+  if (packs.empty() || profile.mappings.empty()) return "";
+  if (std::any_of(packs.begin(), packs.end(), fits)) return "";
+  std::string programs;
+  for (const auto& [key, code] : packs.front().pack->code()) {
+    if (code.is_program) programs += (programs.empty() ? "" : ", ") + BaseName(code.path);
+  }
+  return packs.front().file + " has the symbols of " +
+         (programs.empty() ? "other code" : Printable(programs, Charset::kUtf8)) +
+         ", not of this build of " + NameOf(profile) + ": make one of this recording";
+}
 
 bool IsBelow(uint32_t number, size_t count) { return number < count || number == heap::kNone; }
 
@@ -85,8 +124,12 @@ bool IsBelow(uint32_t number, size_t count) { return number < count || number ==
   return true;
 }
 
-absl::StatusOr<HeapProfile> Checked(absl::StatusOr<HeapProfile> profile) {
+absl::StatusOr<HeapProfile> Checked(const LoadOptions& options,
+                                    absl::StatusOr<HeapProfile> profile) {
   ALLOMON_DCHECK("inv.load.numbers", !profile.ok() || HasOwnNumbers(*profile));
+  if (!profile.ok()) return profile;
+  const std::string why_not = WhyNotOf(options.name_sources.packs, *profile);
+  if (!why_not.empty()) return absl::InvalidArgumentError(why_not);
   return profile;
 }
 
@@ -104,7 +147,7 @@ absl::Status Unknown() {
 }
 
 recording::RecordingOptions OptionsOf(const LoadOptions& options) {
-  return {options.debug_dir, options.names};
+  return {options.name_sources, options.names};
 }
 
 absl::StatusOr<HeapProfile> ParseRecording(const std::string& name, std::string_view bytes,
@@ -117,14 +160,26 @@ absl::StatusOr<HeapProfile> ParseRecording(const std::string& name, std::string_
 
 absl::StatusOr<HeapProfile> ParseHeapV2(std::string_view bytes, const LoadOptions& options) {
   auto profile = interchange::ImportHeapV2(bytes);
-  if (profile.ok() && options.names) interchange::NameLocations(options.debug_dir, &*profile);
+  if (profile.ok() && options.names) {
+    interchange::NameLocations(options.name_sources, interchange::Unidentified::kNameAsItIs,
+                               &*profile);
+  }
+  return profile;
+}
+
+// The writer had its chance to name the code.  Names are looked for again if the user says where.
+absl::StatusOr<HeapProfile> ParsePprof(std::string_view bytes, const LoadOptions& options) {
+  auto profile = pprof::DecodePprof(bytes);
+  if (profile.ok() && options.names && options.name_sources.AreTold()) {
+    interchange::NameLocations(options.name_sources, interchange::Unidentified::kLeave, &*profile);
+  }
   return profile;
 }
 
 // Parses all formats except recordings.
 absl::StatusOr<HeapProfile> ParsePlain(std::string_view bytes, const LoadOptions& options) {
   if (bytes.empty()) return absl::InvalidArgumentError("is empty: record the program again");
-  if (pprof::LooksLikePprof(bytes)) return pprof::DecodePprof(bytes);
+  if (pprof::LooksLikePprof(bytes)) return ParsePprof(bytes, options);
   if (interchange::LooksLikeHeapV2(bytes)) return ParseHeapV2(bytes, options);
   if (interchange::LooksLikeCollapsed(bytes)) {
     return interchange::ImportCollapsed(bytes, options.counts_metric);
@@ -171,19 +226,22 @@ absl::StatusOr<HeapProfile> ParseHeapProfile(const std::string& name, std::strin
     if (!contents.ok()) return Named(name, contents.status());
     bytes = *std::move(contents);
   }
-  if (recording::LooksLikeRecording(bytes)) return Checked(ParseRecording(name, bytes, options));
-  auto profile = Checked(ParsePlain(bytes, options));
-  return profile.ok() ? std::move(profile) : Named(name, profile.status());
+  if (recording::LooksLikeRecording(bytes)) {
+    return Checked(options, ParseRecording(name, bytes, options));
+  }
+  auto profile = ParsePlain(bytes, options);
+  return profile.ok() ? Checked(options, std::move(profile)) : Named(name, profile.status());
 }
 
 absl::StatusOr<HeapProfile> LoadHeapProfile(const std::string& path, const LoadOptions& options) {
   if (IsRecordingFile(path)) {
-    return Checked(ChooseProgram(path, options.program,
+    return Checked(options,
+                   ChooseProgram(path, options.program,
                                  recording::ReadRecordingProfiles(path, OptionsOf(options))));
   }
   auto bytes = ReadBytes(path, pprof::kMaxFileBytes);
   if (!bytes.ok()) return bytes.status();
-  if (interchange::LooksLikeMlmon(*bytes)) return Checked(LoadMlmon(path, *bytes));
+  if (interchange::LooksLikeMlmon(*bytes)) return Checked(options, LoadMlmon(path, *bytes));
   return ParseHeapProfile(path, *std::move(bytes), options);
 }
 

@@ -8,13 +8,14 @@
 
 #include "absl/status/statusor.h"
 #include "tools/heap/heap_profile.h"
+#include "tools/symbols/name_sources.h"
 #include "tools/text/terminal.h"
 
 namespace allomon::load {
 
 struct LoadOptions {
-  std::string debug_dir;  // folder that is searched for debug files, besides the usual places
-  bool names = true;      // true if addresses get the names of functions
+  NameSources name_sources;  // where names are looked for, besides the usual places
+  bool names = true;         // true if addresses get the names of functions
   heap::Metric counts_metric = heap::Metric::kLive;  // the metric of collapsed stacks
   // Chooses a program of a recording by a part of its path.  Empty: the one that allocated most.
   std::string program;

@@ -3,10 +3,11 @@
 #include <algorithm>
 #include <map>
 #include <memory>
-#include <tuple>
+#include <optional>
 #include <utility>
 #include <vector>
 
+#include "tools/load/recording/code_namer.h"
 #include "tools/symbols/code_file.h"
 #include "tracker/base/check.h"
 
@@ -20,52 +21,87 @@ using heap::Mapping;
 constexpr uint64_t kPageBytes = 4096;
 
 // Narrows the mapping to the code segment, if it begins where the file's first loaded segment does.
-void Narrow(const CodeFile& file, Mapping* mapping) {
+void Narrow(const std::vector<LoadedSegment>& segments, Mapping* mapping) {
   uint64_t first_address = 0;
-  uint64_t offset = 0;
-  uint64_t address = 0;
-  uint64_t bytes = 0;
-  if (!file.AddressOfOffset(mapping->file_offset, &first_address)) return;
-  if (!file.CodeSegment(&offset, &address, &bytes)) return;
-  const uint64_t within_page = address % kPageBytes;
-  if (offset < within_page || offset - within_page <= mapping->file_offset) return;
+  LoadedSegment code;
+  if (!AddressOfOffset(segments, mapping->file_offset, &first_address)) return;
+  if (!CodeSegment(segments, &code)) return;
+  const uint64_t within_page = code.address % kPageBytes;
+  if (code.file_offset < within_page) return;
+  if (code.file_offset - within_page <= mapping->file_offset) return;
   const uint64_t bias = mapping->begin - first_address;
-  const uint64_t begin = bias + address - within_page;
+  const uint64_t begin = bias + code.address - within_page;
   if (begin < mapping->begin || begin >= mapping->end) return;
   mapping->begin = begin;
-  mapping->end = std::min(mapping->end, bias + address + bytes);
-  mapping->file_offset = offset - within_page;
+  mapping->end = std::min(mapping->end, bias + code.address + code.memory_bytes);
+  mapping->file_offset = code.file_offset - within_page;
+}
+
+// Finds the address in the file of an address in a mapping.  A mapping is a part of the file, or,
+// from its first byte on, an image of all its segments.
+bool AddressInFile(const std::vector<LoadedSegment>& segments, const Mapping& mapping,
+                   uint64_t address, uint64_t* in_file) {
+  if (address < mapping.begin || segments.empty()) return false;
+  const uint64_t within = address - mapping.begin;
+  const LoadedSegment& first = segments.front();
+  const bool begins_there = mapping.file_offset == first.file_offset;
+  if (!begins_there || within < first.file_bytes) {
+    return AddressOfOffset(segments, within + mapping.file_offset, in_file);
+  }
+  *in_file = within + first.address;
+  return std::any_of(segments.begin(), segments.end(), [in_file](const LoadedSegment& segment) {
+    return *in_file >= segment.address && *in_file - segment.address < segment.memory_bytes;
+  });
 }
 
 class Namer {
  public:
-  Namer(const std::string& debug_folder, HeapProfile* profile)
-      : debug_folder_(debug_folder), profile_(profile) {}
+  Namer(const NameSources& sources, Unidentified unidentified, HeapProfile* profile)
+      : sources_(sources), unidentified_(unidentified), profile_(profile) {}
 
   void NameAll() {
-    for (const auto& [path, locations] : UnnamedByFile()) {
-      const std::unique_ptr<CodeFile> file = CodeFile::Open(path, debug_folder_);
-      if (file == nullptr) {
-        if (IsFile(path)) Note(path + " cannot be read: its functions have no names");
-        continue;
+    for (const auto& [file, locations] : UnnamedByFile()) {
+      const auto& [path, build_id] = file;
+      if (build_id.empty()) {
+        NameAsItIs(path, locations);
+      } else {
+        NameById(path, build_id, locations);
       }
-      for (Location* location : locations) Name(*file, path, location);
     }
     if (named_without_id_) {
       Note("names are those of the files as they are now: the profile has no build ids");
     }
+    if (sources_.server == nullptr) return;
+    for (std::string& note : sources_.server->TakeNotes()) Note(std::move(note));
   }
 
  private:
-  using ByFile = std::map<std::string, std::vector<Location*>>;
+  using Locations = std::vector<Location*>;
+  using ByFile = std::map<std::pair<std::string, std::string>, Locations>;  // path and build id
 
   ByFile UnnamedByFile() {
     ByFile unnamed;
     for (Location& location : profile_->locations) {
-      if (!location.lines.empty() || location.mapping == heap::kNone) continue;
-      unnamed[profile_->mappings[location.mapping].path].push_back(&location);
+      if (location.mapping == heap::kNone) continue;
+      // A pack is of use to other profiles, too.
+      if (sources_.collected == nullptr && !IsUnnamed(location)) continue;
+      ALLOMON_DCHECK_LT("inv.load.numbers", location.mapping, profile_->mappings.size());
+      const Mapping& mapping = profile_->mappings[location.mapping];
+      if (mapping.build_id.empty() && unidentified_ == Unidentified::kLeave) continue;
+      unnamed[{mapping.path, mapping.build_id}].push_back(&location);
     }
     return unnamed;
+  }
+
+  // Whether it has no name, or the one that NameByAddress() gives to code without a name.
+  bool IsUnnamed(const Location& location) const {
+    if (location.lines.empty()) return true;
+    if (location.lines.size() > 1) return false;
+    const heap::Function& function = profile_->functions[location.lines.front().function];
+    const std::string by_address = NameByAddress(profile_->mappings[location.mapping].path, 0);
+    const std::string_view stem(by_address.data(), by_address.size() - 1);
+    return function.file.empty() && function.name.compare(0, stem.size(), stem) == 0 &&
+           function.name.find_first_not_of("0123456789abcdef", stem.size()) == std::string::npos;
   }
 
   // False for "[vdso]" and similar names.
@@ -73,27 +109,49 @@ class Namer {
 
   void Note(std::string line) { profile_->notes.push_back(std::move(line)); }
 
-  bool IsSame(const CodeFile& file, const std::string& path, const Mapping& mapping) {
-    if (mapping.build_id.empty()) {
-      named_without_id_ = true;
-      return true;
+  void NameAsItIs(const std::string& path, const Locations& locations) {
+    const std::unique_ptr<CodeFile> file = CodeFile::Open(path, sources_.debug_dir);
+    if (file == nullptr) {
+      if (IsFile(path)) Note(path + " cannot be read: its functions have no names");
+      return;
     }
-    if (file.BuildId() == mapping.build_id) return true;
-    if (noted_ != path) Note(path + " is of another build: its functions have no names");
-    noted_ = path;
-    return false;
+    named_without_id_ = true;
+    const std::vector<LoadedSegment> segments = file->Segments();
+    for (Location* location : locations) {
+      uint64_t address = 0;
+      if (!AddressInFile(segments, MappingOf(*location), location->address, &address)) continue;
+      Name(file->At(address, file->StartOf(address)), location);
+    }
   }
 
-  void Name(const CodeFile& file, const std::string& path, Location* location) {
-    ALLOMON_DCHECK_LT("inv.load.numbers", location->mapping, profile_->mappings.size());
-    const Mapping& mapping = profile_->mappings[location->mapping];
-    if (!IsSame(file, path, mapping)) return;
-    uint64_t address = 0;
-    const uint64_t offset = location->address - mapping.begin + mapping.file_offset;
-    if (!file.AddressOfOffset(offset, &address)) return;
-    const std::vector<CodeFrame> frames = file.At(address, address);
-    ALLOMON_DCHECK("inv.load.asked", !frames.empty());
-    if (!frames.front().named) return;
+  void NameById(const std::string& path, const std::string& build_id, const Locations& locations) {
+    recording::CodeIdentity code;
+    code.path = path;
+    code.build_id = build_id;
+    code.is_program = path == profile_->program;
+    recording::CodeNamer namer(code, sources_);
+    const std::vector<LoadedSegment> segments = namer.Segments();
+    bool is_missing = segments.empty();
+    for (Location* location : locations) {
+      uint64_t address = 0;
+      if (!AddressInFile(segments, MappingOf(*location), location->address, &address)) continue;
+      const std::vector<CodeFrame> frames = namer.At(address);
+      is_missing |= frames.empty();
+      Name(frames, location);
+    }
+    if (!is_missing || !IsFile(path)) return;
+    const bool is_there = CodeFile::Open(path, sources_.debug_dir) != nullptr;
+    Note(path + (is_there ? " is of another build" : " cannot be read") +
+         ": its functions have no names");
+  }
+
+  const Mapping& MappingOf(const Location& location) const {
+    return profile_->mappings[location.mapping];
+  }
+
+  void Name(const std::vector<CodeFrame>& frames, Location* location) {
+    if (frames.empty() || !frames.front().named) return;
+    location->lines.clear();
     for (const CodeFrame& frame : frames) {
       const auto line = static_cast<uint32_t>(frame.line > 0 ? frame.line : 0);
       location->lines.push_back({FunctionOf(frame), line});
@@ -108,26 +166,30 @@ class Namer {
     return at->second;
   }
 
-  const std::string& debug_folder_;
+  const NameSources& sources_;
+  const Unidentified unidentified_;
   HeapProfile* const profile_;
   std::map<std::pair<std::string, std::string>, uint32_t> functions_;  // by name and file
-  std::string noted_;  // the last file that got a note because it is of another build
   bool named_without_id_ = false;
 };
 
-}  // namespace
-
-void NameLocations(const std::string& debug_folder, HeapProfile* profile) {
-  Namer(debug_folder, profile).NameAll();
+std::vector<LoadedSegment> SegmentsOf(const NameSources& sources, const Mapping& mapping) {
+  const auto file = CodeFile::Open(mapping.path, sources.debug_dir);
+  const bool is_it =
+      file != nullptr && (mapping.build_id.empty() || file->BuildId() == mapping.build_id);
+  return is_it ? file->Segments() : PackedSegments(sources, mapping.build_id, mapping.path);
 }
 
-void NarrowMappings(HeapProfile* profile) {
+}  // namespace
+
+void NameLocations(const NameSources& sources, Unidentified unidentified, HeapProfile* profile) {
+  Namer(sources, unidentified, profile).NameAll();
+}
+
+void NarrowMappings(const NameSources& sources, HeapProfile* profile) {
   for (Mapping& mapping : profile->mappings) {
     if (mapping.path.empty() || mapping.path[0] != '/') continue;
-    const std::unique_ptr<CodeFile> file = CodeFile::Open(mapping.path, "");
-    if (file == nullptr) continue;
-    if (!mapping.build_id.empty() && file->BuildId() != mapping.build_id) continue;
-    Narrow(*file, &mapping);
+    Narrow(SegmentsOf(sources, mapping), &mapping);
   }
 }
 

@@ -14,6 +14,7 @@
 #include "tools/options/choices.h"
 #include "tools/options/command_line.h"
 #include "tools/options/values.h"
+#include "tools/symbols/name_sources.h"
 
 namespace allomon::load {
 
@@ -30,6 +31,12 @@ inline absl::Status ParseDebugDir(const std::string& value, std::string* folder)
   if (!value.empty() && value[0] == '/') return absl::OkStatus();
   return options::BadValue("--debug-dir", value, "a folder such as /sysroot/usr/lib/debug");
 }
+
+// Reads a pack of symbols.  Fails with one line that names the file.
+absl::Status AddSymbols(const std::string& file, NameSources* sources);
+
+// Names the servers that are asked; "" stands for those of $DEBUGINFOD_URLS.
+absl::Status SetDebuginfod(const std::string& urls, NameSources* sources);
 
 inline absl::Status ParseByLabel(const std::string& value, std::string* key) {
   const auto parsed = heap::KeyOfBy(value);
@@ -76,11 +83,39 @@ options::Option<Options> OutlivedOption(heap::Outlived Options::*outlived) {
 }
 
 template <typename Options>
-options::Option<Options> DebugDirOption(std::string Options::*folder) {
+options::Option<Options> DebugDirOption(NameSources Options::*sources) {
   return {"--debug-dir", "DIR", "", "debug files are looked for there, too",
-          [folder](const std::string& value, Options* options) {
-            return ParseDebugDir(value, &(options->*folder));
+          [sources](const std::string& value, Options* options) {
+            return ParseDebugDir(value, &(options->*sources).debug_dir);
           }};
+}
+
+template <typename Options>
+options::Option<Options> SymbolsOption(NameSources Options::*sources) {
+  return {"--symbols", "FILE", "",
+          "names of code whose files are not here, by allomon symbols pack; again for more",
+          [sources](const std::string& value, Options* options) {
+            return AddSymbols(value, &(options->*sources));
+          }};
+}
+
+// --symbols and --debuginfod.
+template <typename Options>
+std::vector<options::Option<Options>> NamesFromElsewhere(NameSources Options::*sources) {
+  return {SymbolsOption(sources),
+          {"--debuginfod", options::Argument::Optional("URL"), "",
+           "asks this server of debuginfod for files that are missing, or those that "
+           "DEBUGINFOD_URLS names",
+           [sources](const std::string& value, Options* options) {
+             return SetDebuginfod(value, &(options->*sources));
+           }}};
+}
+
+// --debug-dir, --symbols and --debuginfod.
+template <typename Options>
+std::vector<options::Option<Options>> NameOptions(NameSources Options::*sources) {
+  return std::vector<options::Option<Options>>{DebugDirOption(sources)} +
+         NamesFromElsewhere(sources);
 }
 
 // --by, --focus-label and --ignore-label.

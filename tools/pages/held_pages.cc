@@ -25,7 +25,7 @@ class Reader {
   explicit Reader(uint32_t pid) : blocks_(pid) {}
 
   absl::Status Read();
-  absl::StatusOr<heap::HeapProfile> Profile(const std::string& debug_dir);
+  absl::StatusOr<heap::HeapProfile> Profile(const NameSources& name_sources);
 
  private:
   std::optional<recording::Held> HeldBy(const recording::Process& process, uint32_t number);
@@ -90,9 +90,9 @@ bool Reader::HasPython() const {
                      [](const Area& area) { return area.use == Use::kPython; });
 }
 
-absl::StatusOr<heap::HeapProfile> Reader::Profile(const std::string& debug_dir) {
+absl::StatusOr<heap::HeapProfile> Reader::Profile(const NameSources& name_sources) {
   recording::RecordingOptions options;
-  options.debug_dir = debug_dir;
+  options.name_sources = name_sources;
   options.find_held = [this](const recording::Process& process, uint32_t number) {
     return HeldBy(process, number);
   };
@@ -107,8 +107,8 @@ absl::StatusOr<heap::HeapProfile> Reader::Profile(const std::string& debug_dir) 
 }  // namespace
 
 absl::StatusOr<heap::HeapProfile> ReadHeldPages(const std::string& process,
-                                                const std::string& debug_dir) {
-  return ReadProcess<Reader>(process, debug_dir);
+                                                const NameSources& name_sources) {
+  return ReadProcess<Reader>(process, name_sources);
 }
 
 }  // namespace allomon::pages

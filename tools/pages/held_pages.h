@@ -7,6 +7,7 @@
 
 #include "absl/status/statusor.h"
 #include "tools/heap/heap_profile.h"
+#include "tools/symbols/name_sources.h"
 
 namespace allomon::pages {
 
@@ -14,7 +15,7 @@ namespace allomon::pages {
 // for each sampled block that lies on its ordinary page.  `process` is its id.  It runs on
 // meanwhile.  Fails with one line, which names the process and the remedy.
 absl::StatusOr<heap::HeapProfile> ReadHeldPages(const std::string& process,
-                                                const std::string& debug_dir);
+                                                const NameSources& name_sources);
 
 }  // namespace allomon::pages
 

@@ -16,6 +16,7 @@
 #include "tools/explain/recorded_blocks.h"
 #include "tools/heap/heap_profile.h"
 #include "tools/load/recording/recording_profile.h"
+#include "tools/symbols/name_sources.h"
 #include "tracker/formats/process_map.h"
 
 namespace allomon::pages {
@@ -67,12 +68,12 @@ absl::StatusOr<heap::HeapProfile> ReadProcess(
 // The same with a reader that is made of the id, reads the process, and then makes a profile.
 template <typename Reader>
 absl::StatusOr<heap::HeapProfile> ReadProcess(const std::string& process,
-                                              const std::string& debug_dir) {
-  return ReadProcess(process, [&debug_dir](uint32_t pid) -> absl::StatusOr<heap::HeapProfile> {
+                                              const NameSources& name_sources) {
+  return ReadProcess(process, [&name_sources](uint32_t pid) -> absl::StatusOr<heap::HeapProfile> {
     Reader reader(pid);
     const absl::Status status = reader.Read();
     if (!status.ok()) return status;
-    return reader.Profile(debug_dir);
+    return reader.Profile(name_sources);
   });
 }
 

@@ -30,7 +30,7 @@ class Reader {
   explicit Reader(uint32_t pid) : blocks_(pid) {}
 
   absl::Status Read();
-  absl::StatusOr<heap::HeapProfile> Profile(const std::string& debug_dir);
+  absl::StatusOr<heap::HeapProfile> Profile(const NameSources& name_sources);
 
  private:
   struct Block {
@@ -122,9 +122,9 @@ std::optional<recording::Unused> Reader::Look(const recording::Process& process,
   return recording::Unused{static_cast<double>(untouched), static_cast<double>(zeros)};
 }
 
-absl::StatusOr<heap::HeapProfile> Reader::Profile(const std::string& debug_dir) {
+absl::StatusOr<heap::HeapProfile> Reader::Profile(const NameSources& name_sources) {
   recording::RecordingOptions options;
-  options.debug_dir = debug_dir;
+  options.name_sources = name_sources;
   options.find_unused = [this](const recording::Process& process, uint32_t number) {
     return Look(process, number);
   };
@@ -136,8 +136,8 @@ absl::StatusOr<heap::HeapProfile> Reader::Profile(const std::string& debug_dir) 
 }  // namespace
 
 absl::StatusOr<heap::HeapProfile> ReadUnusedBlocks(const std::string& process,
-                                                   const std::string& debug_dir) {
-  return ReadProcess<Reader>(process, debug_dir);
+                                                   const NameSources& name_sources) {
+  return ReadProcess<Reader>(process, name_sources);
 }
 
 }  // namespace allomon::pages

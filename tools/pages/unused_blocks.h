@@ -7,6 +7,7 @@
 
 #include "absl/status/statusor.h"
 #include "tools/heap/heap_profile.h"
+#include "tools/symbols/name_sources.h"
 
 namespace allomon::pages {
 
@@ -22,7 +23,7 @@ inline constexpr uint64_t kMostReadBytes = uint64_t{1} << 30;
 // meanwhile, and no page of it is brought into memory.  Fails with one line, which names the
 // process and the remedy.
 absl::StatusOr<heap::HeapProfile> ReadUnusedBlocks(const std::string& process,
-                                                   const std::string& debug_dir);
+                                                   const NameSources& name_sources);
 
 }  // namespace allomon::pages
 

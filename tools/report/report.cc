@@ -183,7 +183,7 @@ absl::StatusOr<MlmonReport> ReportMlmon(const Options& options, const Terminal& 
   Progress progress(terminal.shows_progress);
   const auto name = [&options, &progress](Profile* profile) {
     progress.Show("looking for lines");
-    NameByDebugFiles(options.debug_dir, profile);
+    NameByDebugFiles(options.name_sources.debug_dir, profile);
   };
   if (options.diff) {
     auto pair = LoadPair(options.files, &progress);
@@ -260,12 +260,12 @@ class Run {
   static absl::StatusOr<heap::HeapProfile> ReadProcess(const Options& options) {
     const std::string& process = options.files[0];
     if (options.view == views::View::kPages) {
-      return pages::ReadHeldPages(process, options.debug_dir);
+      return pages::ReadHeldPages(process, options.name_sources);
     }
     if (options.view == views::View::kLeaks) {
-      return leaks::ReadUnreachable(process, options.debug_dir);
+      return leaks::ReadUnreachable(process, options.name_sources);
     }
-    return pages::ReadUnusedBlocks(process, options.debug_dir);
+    return pages::ReadUnusedBlocks(process, options.name_sources);
   }
 
   CommandResult ShowProcess(const Options& options) const {

@@ -157,7 +157,7 @@ absl::StatusOr<Choice> ChoiceOf(const Request& request) {
 
 absl::StatusOr<HeapProfile> HeapOf(const std::vector<RecordingFile>& files, const Choice& choice,
                                    const HeapOptions& options) {
-  recording::RecordingOptions reading = {options.debug_dir, options.names};
+  recording::RecordingOptions reading = {options.name_sources, options.names};
   bool is_found = false;
   reading.is_chosen = [&](const recording::Process& process) {
     const bool fits = choice.Fits(process);

@@ -13,6 +13,7 @@
 #include "tools/heap/labels.h"
 #include "tools/serve/http.h"
 #include "tools/serve/source.h"
+#include "tools/symbols/name_sources.h"
 #include "tracker/formats/recording.h"
 
 namespace allomon::serve {
@@ -37,7 +38,7 @@ bool IsOfChoice(std::string_view name);
 absl::StatusOr<Choice> ChoiceOf(const Request& request);
 
 struct HeapOptions {
-  std::string debug_dir;
+  NameSources name_sources;
   bool names = true;
 };
 

@@ -12,6 +12,7 @@
 #include "tools/serve/pusher.h"
 #include "tools/serve/shared_replies.h"
 #include "tools/serve/source.h"
+#include "tools/symbols/name_sources.h"
 
 namespace allomon::serve {
 
@@ -19,9 +20,9 @@ namespace allomon::serve {
 class Pages {
  public:
   // `source` must outlive it, and `pushes`, if that is not null.
-  Pages(Source* source, const std::string& debug_dir, const WorkLimits& limits,
+  Pages(Source* source, const NameSources& name_sources, const WorkLimits& limits,
         const PushCounts* pushes = nullptr)
-      : source_(*source), options_{debug_dir, true}, limits_(limits), pushes_(pushes) {}
+      : source_(*source), options_{name_sources, true}, limits_(limits), pushes_(pushes) {}
 
   // True if the text is a request for a page that takes no time.
   static bool IsQuick(std::string_view request);

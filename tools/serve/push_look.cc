@@ -110,7 +110,7 @@ Reply PushLook::Make(const std::vector<RecordingFile>& files) const {
   };
   for (const RecordingFile& file : files) {
     const auto profiles =
-        recording::ReadRecordingProfiles(file.path, {options_.debug_dir, options_.names});
+        recording::ReadRecordingProfiles(file.path, {options_.name_sources, options_.names});
     if (!profiles.ok()) {
       out.Bytes(kProblem, std::string(profiles.status().message()));
       KeepAll(file, &out);

@@ -16,6 +16,7 @@
 #include "tools/serve/heap_of.h"
 #include "tools/serve/http.h"
 #include "tools/serve/source.h"
+#include "tools/symbols/name_sources.h"
 
 namespace allomon::serve {
 
@@ -25,10 +26,10 @@ class PushLook {
   // Recordings that began before `since_unix_nanos` count from the first look on, others from their
   // begin.  `source` must outlive it.  `say` gets a line on recordings that cannot be
   // read, once for each.
-  PushLook(Source* source, const std::string& debug_dir, int64_t since_unix_nanos,
+  PushLook(Source* source, const NameSources& name_sources, int64_t since_unix_nanos,
            std::function<void(const std::string& line)> say)
       : source_(*source),
-        options_{debug_dir, true},
+        options_{name_sources, true},
         since_unix_nanos_(since_unix_nanos),
         say_(std::move(say)) {}
 

@@ -222,7 +222,7 @@ std::unique_ptr<Pusher> PusherOf(const Options& options, const Endpoint& endpoin
     fputs(LineOf(place + line).c_str(), stderr);
   };
   const auto look = std::make_shared<PushLook>(
-      source, options.debug_dir, since_unix_nanos,
+      source, options.name_sources, since_unix_nanos,
       [](const std::string& line) { fputs(LineOf("--otlp: " + line).c_str(), stderr); });
   PushWork work;
   work.look = [look](const std::atomic<bool>* is_cancelled) { return look->Look(is_cancelled); };
@@ -250,7 +250,7 @@ CommandResult Serve(const Options& options, const Address& address, const std::s
     return Failed(source.status());
   }
   PushCounts pushes;
-  Pages pages(source->get(), options.debug_dir, WorkLimits(), endpoint ? &pushes : nullptr);
+  Pages pages(source->get(), options.name_sources, WorkLimits(), endpoint ? &pushes : nullptr);
   Front front(*listening, Limits(),
               Kept(token, [&pages](const Request& request) { return pages.Get(request); }));
   printf("%s", LineOf("http://" + AddressOf(*listening).Text() + "/").c_str());
@@ -295,8 +295,10 @@ const options::Command<Options>& ServeCommand() {
           "TOKEN\"; or the variable ALLOMON_TOKEN",
           &Options::token_file},
          {"--token", "TOKEN", "", "the token, which every user of the machine can read",
-          &Options::token},
-         load::DebugDirOption(&Options::debug_dir)}}},
+          &Options::token}}},
+       {"",
+        {load::DebugDirOption(&Options::name_sources),
+         load::SymbolsOption(&Options::name_sources)}}},
       AddWord, Check);
   return command;
 }

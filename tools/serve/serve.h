@@ -10,6 +10,7 @@
 #include "tools/options/command_line.h"
 #include "tools/options/command_text.h"
 #include "tools/options/recording_options.h"
+#include "tools/symbols/name_sources.h"
 
 namespace allomon::serve {
 
@@ -26,7 +27,7 @@ struct Options : options::Common {
   options::GivenRate rate;  // of a recording that is begun
   std::string token;        // empty: none is asked for
   std::string token_file;
-  std::string debug_dir;          // debug files are looked for there, too
+  NameSources name_sources;
   std::string otlp;               // the URL of a collector; empty: profiles are not pushed
   uint32_t interval_seconds = 0;  // between pushes; 0: not given
 };

@@ -12,6 +12,7 @@
 #include <memory>
 #include <utility>
 
+#include "tracker/base/check.h"
 #include "tracker/dwarf/inlined_frames.h"
 #include "tracker/names/base_name.h"
 #include "tracker/names/readable_name.h"
@@ -23,12 +24,6 @@
 
 namespace allomon {
 namespace {
-
-std::string Hex(uint64_t value) {
-  char text[24];
-  std::snprintf(text, sizeof(text), "0x%" PRIx64, value);
-  return text;
-}
 
 bool IsFunction(const GElf_Sym& symbol) {
   const auto type = GELF_ST_TYPE(symbol.st_info);
@@ -53,20 +48,6 @@ void ForEachCodeSection(Dwfl_Module* module, Visit visit) {
     if (gelf_getshdr(scan, &section) == nullptr || section.sh_size == 0) continue;
     if ((section.sh_flags & SHF_EXECINSTR) != 0) visit(section);
   }
-}
-
-std::vector<GElf_Phdr> LoadedParts(Dwfl_Module* module) {
-  GElf_Addr bias = 0;
-  Elf* const elf = dwfl_module_getelf(module, &bias);
-  std::vector<GElf_Phdr> parts;
-  size_t headers = 0;
-  if (elf_getphdrnum(elf, &headers) != 0) return parts;
-  for (size_t i = 0; i < headers; ++i) {
-    GElf_Phdr header;
-    if (gelf_getphdr(elf, static_cast<int>(i), &header) == nullptr) break;
-    if (header.p_type == PT_LOAD) parts.push_back(header);
-  }
-  return parts;
 }
 
 // -1 if it is no regular file.  Pipes and devices are not opened: that may wait, or do something.
@@ -173,25 +154,41 @@ uint64_t CodeFile::CodeEnd() const {
   return end;
 }
 
-bool CodeFile::AddressOfOffset(uint64_t file_offset, uint64_t* address) const {
-  for (const GElf_Phdr& header : LoadedParts(module_)) {
-    if (file_offset < header.p_offset || file_offset - header.p_offset >= header.p_filesz) continue;
-    *address = file_offset - header.p_offset + header.p_vaddr;
-    return true;
+std::vector<LoadedSegment> CodeFile::Segments() const {
+  GElf_Addr bias = 0;
+  Elf* const elf = dwfl_module_getelf(module_, &bias);
+  std::vector<LoadedSegment> segments;
+  size_t headers = 0;
+  if (elf_getphdrnum(elf, &headers) != 0) return segments;
+  for (size_t i = 0; i < headers; ++i) {
+    GElf_Phdr header;
+    if (gelf_getphdr(elf, static_cast<int>(i), &header) == nullptr) break;
+    if (header.p_type != PT_LOAD) continue;
+    segments.push_back({header.p_offset, header.p_vaddr, header.p_filesz, header.p_memsz,
+                        (header.p_flags & PF_X) != 0});
   }
-  return false;
+  return segments;
 }
 
-bool CodeFile::CodeSegment(uint64_t* file_offset, uint64_t* address, uint64_t* bytes) const {
-  int found = 0;
-  for (const GElf_Phdr& header : LoadedParts(module_)) {
-    if ((header.p_flags & PF_X) == 0) continue;
-    ++found;
-    *file_offset = header.p_offset;
-    *address = header.p_vaddr;
-    *bytes = header.p_memsz;
+uint64_t CodeFile::StartOf(uint64_t address) const {
+  if (starts_ == nullptr) {
+    std::vector<UnwindRange> ranges = Ranges();
+    std::sort(ranges.begin(), ranges.end(),
+              [](const UnwindRange& a, const UnwindRange& b) { return a.begin < b.begin; });
+    starts_ = std::make_unique<const std::vector<UnwindRange>>(std::move(ranges));
   }
-  return found == 1;
+  const auto after = std::upper_bound(
+      starts_->begin(), starts_->end(), address,
+      [](uint64_t value, const UnwindRange& range) { return value < range.begin; });
+  const bool is_inside = after != starts_->begin() && address < (after - 1)->end;
+  ALLOMON_DCHECK("inv.load.places", !is_inside || (after - 1)->begin <= address);
+  return is_inside ? (after - 1)->begin : address;
+}
+
+bool CodeFile::HasDebugInformation() const {
+  FindDebugFile();
+  Dwarf_Addr bias = 0;
+  return dwfl_module_getdwarf(module_, &bias) != nullptr;
 }
 
 std::vector<CodeFrame> CodeFile::At(uint64_t address, uint64_t start) const {
@@ -203,8 +200,7 @@ std::vector<CodeFrame> CodeFile::At(uint64_t address, uint64_t start) const {
   for (DwarfFrame& frame : FramesAt(units_.get(), address, start)) {
     const bool named = !frame.symbol.empty();
     std::string symbol = WithoutVersion(frame.symbol);
-    std::string name =
-        named ? Demangled(symbol) + frame.rust_types : BaseName(path_) + "+" + Hex(start);
+    std::string name = named ? Demangled(symbol) + frame.rust_types : NameByAddress(path_, start);
     frames.push_back({std::move(name), std::move(frame.file), frame.line, named, std::move(symbol),
                       frame.start_line, frame.column});
   }
@@ -232,6 +228,33 @@ std::vector<CodeSymbol> CodeFile::SymbolsThat(bool (*fits)(const GElf_Sym&)) con
                        GELF_ST_BIND(symbol.st_info) == STB_LOCAL});
   }
   return symbols;
+}
+
+bool AddressOfOffset(const std::vector<LoadedSegment>& segments, uint64_t file_offset,
+                     uint64_t* address) {
+  for (const LoadedSegment& segment : segments) {
+    if (file_offset < segment.file_offset) continue;
+    if (file_offset - segment.file_offset >= segment.file_bytes) continue;
+    *address = file_offset - segment.file_offset + segment.address;
+    return true;
+  }
+  return false;
+}
+
+bool CodeSegment(const std::vector<LoadedSegment>& segments, LoadedSegment* segment) {
+  int found = 0;
+  for (const LoadedSegment& each : segments) {
+    if (!each.is_code) continue;
+    ++found;
+    *segment = each;
+  }
+  return found == 1;
+}
+
+std::string NameByAddress(const std::string& path, uint64_t start) {
+  char offset[24];
+  std::snprintf(offset, sizeof(offset), "+0x%" PRIx64, start);
+  return BaseName(path) + offset;
 }
 
 std::string DemangledForeign(const std::string& name) {

@@ -59,6 +59,31 @@ int ExpandedFile(int fd);
 // Whether it would try.
 bool IsExpandable(int fd);
 
+// Returns the folder in which clients of debuginfod(8) keep their files, BUILD-ID/debuginfo and
+// BUILD-ID/executable.
+std::string DebugCacheFolder();
+
+// ---- Addresses of a file.
+
+// A part of a file that is loaded (PT_LOAD).
+struct LoadedSegment {
+  uint64_t file_offset = 0;
+  uint64_t address = 0;
+  uint64_t file_bytes = 0;
+  uint64_t memory_bytes = 0;
+  bool is_code = false;
+};
+
+// Finds the address of a byte of the file.  False if that byte is not loaded.
+bool AddressOfOffset(const std::vector<LoadedSegment>& segments, uint64_t file_offset,
+                     uint64_t* address);
+
+// Finds the segment that is loaded as code.  False unless there is exactly one.
+bool CodeSegment(const std::vector<LoadedSegment>& segments, LoadedSegment* segment);
+
+// Makes the name of code without a symbol: "perl+0x1112d0".
+std::string NameByAddress(const std::string& path, uint64_t start);
+
 struct CodeFrame {
   std::string name;  // demangled; "<file name>+0x<start>" without a symbol
   std::string file;  // source file; "" if not known, then `line` is 0
@@ -98,15 +123,19 @@ class CodeFile {
   uint64_t CodeBegin() const;
   uint64_t CodeEnd() const;
 
-  // Finds the address of a byte of the file.  False if that byte is not loaded.
-  bool AddressOfOffset(uint64_t file_offset, uint64_t* address) const;
-
-  // Finds the segment of the file that is loaded as code.  False unless there is exactly one.
-  bool CodeSegment(uint64_t* file_offset, uint64_t* address, uint64_t* bytes) const;
+  // Returns what of the file is loaded, by address.  A debug file states no bytes.
+  std::vector<LoadedSegment> Segments() const;
 
   // Returns the frames at `address`, innermost inlined call first; at least one.  `start` is the
   // address where the function's code begins.
   std::vector<CodeFrame> At(uint64_t address, uint64_t start) const;
+
+  // Returns the start of the function at `address` by the unwind table, which stripped files have,
+  // too; `address` if no function is known there.  The first call reads the table.
+  uint64_t StartOf(uint64_t address) const;
+
+  // Whether there is more than names: the file's own debug information, or a debug file's.
+  bool HasDebugInformation() const;
 
   // Returns all functions of two symbol tables: the file's own and its debug file's.
   std::vector<CodeSymbol> Symbols() const;
@@ -131,7 +160,8 @@ class CodeFile {
   mutable DebugChoice choice_;
   mutable Dwfl* session_;
   mutable Dwfl_Module* module_;
-  mutable std::unique_ptr<CodeUnits> units_;  // from the first question on
+  mutable std::unique_ptr<CodeUnits> units_;                        // from the first question on
+  mutable std::unique_ptr<const std::vector<UnwindRange>> starts_;  // sorted; as `units_`
 };
 
 // ---- Names of symbols.

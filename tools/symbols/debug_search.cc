@@ -17,14 +17,6 @@ std::string Variable(const char* name) {
   return value == nullptr ? "" : value;
 }
 
-// The folder where the client of debuginfod(8) keeps its downloads.
-std::string CacheFolder() {
-  const std::string chosen = Variable("DEBUGINFOD_CACHE_PATH");
-  if (!chosen.empty()) return chosen;
-  const std::string caches = Variable("XDG_CACHE_HOME");
-  return (caches.empty() ? Variable("HOME") + "/.cache" : caches) + "/debuginfod_client";
-}
-
 std::string HexOf(const unsigned char* bytes, int count) {
   constexpr char kDigits[] = "0123456789abcdef";
   std::string text;
@@ -64,7 +56,7 @@ int OpenById(Dwfl_Module* module, const char* code, char** path) {
   const std::string text = HexOf(id, bytes);
   const int beside = OpenNextTo(code, text, path);
   if (beside >= 0) return beside;
-  const std::string file = CacheFolder() + "/" + text + "/debuginfo";
+  const std::string file = DebugCacheFolder() + "/" + text + "/debuginfo";
   const int fd = OpenFilled(file);
   if (fd >= 0) *path = strdup(file.c_str());
   return fd;
@@ -96,6 +88,13 @@ char* SearchPath(const std::string& folder) {
 }
 
 }  // namespace
+
+std::string DebugCacheFolder() {
+  const std::string chosen = Variable("DEBUGINFOD_CACHE_PATH");
+  if (!chosen.empty()) return chosen;
+  const std::string caches = Variable("XDG_CACHE_HOME");
+  return (caches.empty() ? Variable("HOME") + "/.cache" : caches) + "/debuginfod_client";
+}
 
 Dwfl* BeginLocalSession(const std::string& folder) {
   static char* search_path = SearchPath(folder);

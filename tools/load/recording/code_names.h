@@ -14,11 +14,16 @@
 #include "tools/heap/heap_profile.h"
 #include "tools/load/recording/find_code.h"
 #include "tools/process/places.h"
+#include "tools/symbols/name_sources.h"
 
 namespace allomon::recording {
 
 class CodeNames {
  public:
+  explicit CodeNames(NameSources sources) : sources_(std::move(sources)) {}
+
+  const NameSources& sources() const { return sources_; }
+
   // Returns a number for a file of code; equal files have the same number.
   uint32_t AddFile(const CodeIdentity& code);
 
@@ -32,7 +37,7 @@ class CodeNames {
   //
   // Calls `progress`, if there is one, now and then with the numbers of addresses done and of all.
   using Progress = std::function<void(uint64_t done, uint64_t all)>;
-  void LookUp(const std::string& debug_folder, const Progress& progress = nullptr);
+  void LookUp(const Progress& progress = nullptr);
 
   // Returns the frames at an address that was asked for, innermost inlined call first.  Their
   // functions are indices of functions().  Empty before LookUp().
@@ -50,12 +55,13 @@ class CodeNames {
   const std::string& note(uint32_t file) const { return notes_[file]; }
 
  private:
-  void LookUpFile(uint32_t number, const std::string& debug_folder);
+  void LookUpFile(uint32_t number);
   void CountOne();
   heap::Line LineOf(const CodeFrame& frame);
 
   using Lines = std::vector<heap::Line>;
 
+  const NameSources sources_;
   std::vector<CodeIdentity> files_;
   std::vector<std::string> notes_;
   std::map<CodeIdentity, uint32_t> file_of_;

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "tools/process/places.h"
+#include "tools/symbols/symbol_pack.h"
 
 namespace allomon::recording {
 namespace {
@@ -42,7 +43,9 @@ FileState StateOf(uint8_t value) {
 // Debuggers keep a file with the build id abcdef as .build-id/ab/cdef, and its debug file as
 // cdef.debug.
 std::unique_ptr<CodeFile> OpenByBuildId(const CodeIdentity& code, const std::string& debug_folder) {
-  if (code.build_id.size() < 3) return nullptr;
+  // It becomes a part of paths, and may be a file's word.
+  const bool is_hex = code.build_id.find_first_not_of("0123456789abcdef") == std::string::npos;
+  if (code.build_id.size() < 3 || !is_hex) return nullptr;
   const std::string name =
       "/.build-id/" + code.build_id.substr(0, 2) + "/" + code.build_id.substr(2);
   for (const std::string& folder : {debug_folder, std::string("/usr/lib/debug")}) {
@@ -51,6 +54,11 @@ std::unique_ptr<CodeFile> OpenByBuildId(const CodeIdentity& code, const std::str
       auto file = CodeFile::Open(folder + name + suffix, debug_folder);
       if (file != nullptr && file->BuildId() == code.build_id) return file;
     }
+  }
+  for (const char* const name_in_cache : {"/executable", "/debuginfo"}) {
+    const std::string path = DebugCacheFolder() + "/" + code.build_id + name_in_cache;
+    auto file = CodeFile::Open(path, debug_folder);
+    if (file != nullptr && file->BuildId() == code.build_id) return file;
   }
   return nullptr;
 }
@@ -76,12 +84,18 @@ CodeIdentity IdentityOf(const Module& module, const std::string& path, uint64_t 
   code.path = path;
   code.build_id = HexOf(module.build_id, module.build_id_bytes);
   code.start_nanos = start_nanos;
+  code.is_program = module.path.length_bytes == 0;
   if (module.build_id_bytes != 0) return code;
   code.file_known = StateOf(module.file_known);
   if (code.file_known == FileState::kAtPath) {
     std::memcpy(&code.file, module.build_id, sizeof(code.file));
   }
   return code;
+}
+
+std::string PackKeyOf(const CodeIdentity& code) {
+  const bool has_file = code.file_known == FileState::kAtPath;
+  return PackKey(code.build_id, has_file ? code.file : FileIdentity());
 }
 
 bool operator<(const CodeIdentity& a, const CodeIdentity& b) {

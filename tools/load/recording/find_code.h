@@ -21,13 +21,17 @@ struct CodeIdentity {
   // known.
   uint32_t mapped_by = 0;
   uint64_t mapped_at = 0;
+  bool is_program = false;  // the executable of a process
 };
 
 // Identifies the code of a module in a process that started at `start_nanos`.
 CodeIdentity IdentityOf(const Module& module, const std::string& path, uint64_t start_nanos);
 
-// An order that ignores when processes started: the same code in two processes is equal.
+// An order by path, build id and file alone: the same code in two processes is equal.
 bool operator<(const CodeIdentity& a, const CodeIdentity& b);
+
+// Returns the key that the code has in packs of symbols; empty if nothing identifies it.
+std::string PackKeyOf(const CodeIdentity& code);
 
 struct FoundCode {
   std::unique_ptr<CodeFile> file;  // nullptr if it was not found
@@ -36,9 +40,9 @@ struct FoundCode {
 
 // Tries the path first, and accepts the file if the build id is the same.  Else tries the paths of
 // a process that has it mapped, as in a container.  Else searches for the build id below
-// `debug_folder` and /usr/lib/debug.  Code without a build id is the same if device, inode, size
-// and time of change are those of the mapped file.  If the recording does not have them, the file
-// must not have changed since the process began.
+// `debug_folder`, /usr/lib/debug and DebugCacheFolder().  Code without a build id is the same if
+// device, inode, size and time of change are those of the mapped file.  If the recording does not
+// have them, the file must not have changed since the process began.
 FoundCode FindCode(const CodeIdentity& code, const std::string& debug_folder);
 
 }  // namespace allomon::recording

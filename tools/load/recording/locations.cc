@@ -12,6 +12,8 @@ namespace {
 // again.
 constexpr uint64_t kMostNameBytes = uint64_t{256} << 20;
 constexpr size_t kMostNamePart = 4096;
+// The path of generated code in packs of symbols.
+constexpr char kGenerated[] = "[generated]";
 
 // Removes the part up to the next tab, and the tab, and returns the part.
 std::string_view TakePart(std::string_view* rest) {
@@ -128,18 +130,40 @@ Locations::Place Locations::NamedPlace(std::string_view name_file_line) {
 // Names code that is in no module: the process generated it.
 Locations::Place Locations::GeneratedPlace(const Process& process, uint64_t address) {
   if (!reads_perf_maps_) return {kNoFile, address};
-  if (!perf_map_) {
-    const uint32_t pid = running_pid_ != 0 ? running_pid_ : process.record.pid;
-    perf_map_ = PerfMap::OfProcess(pid, process.record.start_realtime_nanos);
-  }
-  const GeneratedFunction parts = perf_map_->FindFunction(address);
-  const std::string_view name = parts.name.substr(0, kMostNamePart);
-  const std::string_view file = parts.file.substr(0, kMostNamePart);
-  name_bytes_ += name.size() + file.size();
-  if (name.empty() || name_bytes_ > kMostNameBytes) return {kNoFile, address};
-  const uint32_t function = names_.AddFunction({std::string(name), "", std::string(file), 0});
+  CodeFrame frame = GeneratedFrame(process, address);
+  name_bytes_ += frame.name.size() + frame.file.size();
+  if (frame.name.empty() || name_bytes_ > kMostNameBytes) return {kNoFile, address};
+  const uint32_t function =
+      names_.AddFunction({std::move(frame.name), "", std::move(frame.file), 0});
   has_named_ = true;
-  return {kFunction, uint64_t{function} << 32 | std::min(parts.line, kMostLine)};
+  return {kFunction, uint64_t{function} << 32 | static_cast<uint32_t>(frame.line)};
+}
+
+// Looks into the packs first, as for code of files.  Without a name if it is not known.
+CodeFrame Locations::GeneratedFrame(const Process& process, uint64_t address) {
+  const NameSources& sources = names_.sources();
+  const std::string key = PackKeyOfProcess(process.record.pid, process.record.start_realtime_nanos);
+  uint64_t start = address;
+  std::vector<CodeFrame> frames;
+  if (!PackedFramesAt(sources, key, address, kGenerated, &start, &frames)) {
+    if (!perf_map_) {
+      const uint32_t pid = running_pid_ != 0 ? running_pid_ : process.record.pid;
+      perf_map_ = PerfMap::OfProcess(pid, process.record.start_realtime_nanos);
+    }
+    const GeneratedFunction parts = perf_map_->FindFunction(address);
+    if (parts.name.empty()) return {};
+    CodeFrame& frame = frames.emplace_back();
+    frame.name = parts.name.substr(0, kMostNamePart);
+    frame.file = parts.file.substr(0, kMostNamePart);
+    frame.line = static_cast<int>(std::min(parts.line, kMostLine));
+    frame.named = true;
+  }
+  frames.front().line = std::min(frames.front().line, static_cast<int>(kMostLine));
+  if (sources.collected != nullptr) {
+    sources.collected->AddCode(key, kGenerated, false, {});
+    sources.collected->AddAddress(key, address, start, frames);
+  }
+  return std::move(frames.front());
 }
 
 void Locations::AddMapping(const ModuleMap::Range& range, uint32_t file) {

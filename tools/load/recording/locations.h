@@ -16,6 +16,7 @@
 #include "tools/load/recording/module_map.h"
 #include "tools/load/recording/perf_map.h"
 #include "tools/process/places.h"
+#include "tools/symbols/code_file.h"
 #include "tracker/formats/recording.h"
 
 namespace allomon::recording {
@@ -69,6 +70,7 @@ class Locations {
                 const Node& node);
   Place NamedPlace(std::string_view name_file_line);
   Place GeneratedPlace(const Process& process, uint64_t address);
+  CodeFrame GeneratedFrame(const Process& process, uint64_t address);
   FileNumbers AddFiles(const Process& process);
   void AddMapping(const ModuleMap::Range& range, uint32_t file);
   heap::Location LocationOf(const Place& place) const;

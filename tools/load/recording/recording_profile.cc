@@ -155,14 +155,20 @@ void KeepLive(const RecordingOptions& options, Process* process) {
 
 std::vector<heap::HeapProfile> ProfilesOf(Processes processes, const RecordingOptions& options) {
   SortByBytes(&processes);
-  CodeNames names;
+  CodeNames names(options.name_sources);
   Programs programs(&names, options);
   for (Process& process : processes) {
     programs.Add(process, options);
     process = {};
   }
-  if (options.names) names.LookUp(options.debug_dir, options.progress);
-  return programs.Finish();
+  if (options.names) names.LookUp(options.progress);
+  std::vector<heap::HeapProfile> profiles = programs.Finish();
+  if (options.names && options.name_sources.server != nullptr) {
+    for (std::string& note : options.name_sources.server->TakeNotes()) {
+      profiles[0].notes.push_back(std::move(note));
+    }
+  }
+  return profiles;
 }
 
 }  // namespace

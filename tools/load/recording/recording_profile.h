@@ -11,6 +11,7 @@
 
 #include "absl/status/statusor.h"
 #include "tools/heap/heap_profile.h"
+#include "tools/symbols/name_sources.h"
 #include "tracker/formats/recording.h"
 #include "tracker/formats/recording_bytes.h"
 #include "tracker/formats/recording_process.h"
@@ -38,9 +39,9 @@ using FindUnused = std::function<std::optional<Unused>(const Process& process, u
 using IsLost = std::function<bool(const Process& process, uint32_t number)>;
 
 struct RecordingOptions {
-  std::string debug_dir;  // searched for debug files, besides the usual places; may be empty
-  bool names = true;      // false: no file of code and no perf map is opened, and frames have
-                          // addresses only
+  NameSources name_sources;  // where names are looked for, besides the usual places
+  bool names = true;         // false: no file of code and no perf map is opened, and frames have
+                             // addresses only
   // Chooses processes of the recording; nullptr chooses all.
   std::function<bool(const Process& process)> is_chosen = nullptr;
   // Returns when a process was last known to run, in nanoseconds since its start: the profile's

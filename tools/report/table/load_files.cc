@@ -43,10 +43,10 @@ FileKind KindOf(const std::string& path) {
 }
 
 absl::StatusOr<heap::HeapProfile> LoadSum(const std::vector<std::string>& files,
-                                          const std::string& debug_dir,
+                                          const NameSources& name_sources,
                                           report::Progress* progress) {
   load::LoadOptions options;
-  options.debug_dir = debug_dir;
+  options.name_sources = name_sources;
   return load::LoadSum(files, options, progress);
 }
 

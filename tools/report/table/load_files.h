@@ -7,6 +7,7 @@
 
 #include "absl/status/statusor.h"
 #include "tools/heap/heap_profile.h"
+#include "tools/symbols/name_sources.h"
 #include "tools/text/terminal.h"
 
 namespace allomon::views {
@@ -18,7 +19,8 @@ FileKind KindOf(const std::string& path);
 // Returns the sum of the files, which must be of one program.  Fails with one line, which names the
 // file.
 absl::StatusOr<heap::HeapProfile> LoadSum(const std::vector<std::string>& files,
-                                          const std::string& debug_dir, report::Progress* progress);
+                                          const NameSources& name_sources,
+                                          report::Progress* progress);
 
 }  // namespace allomon::views
 

@@ -193,7 +193,7 @@ List Outputs() {
        [](const std::string& value, Options* options) {
          return Choose(kColors, "--color", value, &options->color);
        }},
-      load::DebugDirOption(&Options::debug_dir)};
+      load::DebugDirOption(&Options::name_sources)};
 }
 
 Option<Options> Sort(const char* meaning) {
@@ -336,7 +336,7 @@ const options::Command<Options>& TableOf(Command command) {
                   SetSource},
                  load::BornOption(&Options::born),
                  load::OutlivedOption(&Options::outlived)} +
-            Selections(),
+            Selections() + load::NamesFromElsewhere(&Options::name_sources),
         kWithStacks},
        {kMlmonTitle,
         {{"--diff", "growth of each function from one profile to another", &Options::diff},
@@ -350,13 +350,13 @@ const options::Command<Options>& TableOf(Command command) {
         Metrics() +
             List{{"--view", OneOf(kComparedViews), "functions", "what rows are.", SetComparedView},
                  {"--fail-on-growth", "status 1 if a row grew", &Options::fail_on_growth}} +
-            Selections(),
+            Selections() + load::NamesFromElsewhere(&Options::name_sources),
         kWithStacks},
        {kMlmonTitle, {Sort(kSortMeaning), Picture()}, kOfMlmon}},
       AddFile);
   static const options::Command<Options> leaks(
       LeaksText(),
-      {{"", Outputs()},
+      {{"", Outputs() + load::NamesFromElsewhere(&Options::name_sources)},
        {"What is shown",
         List{{"--view", OneOf(kViewsOfLive), "functions", "what rows are.", SetView},
              {"--blocks", "blocks instead of bytes", &Options::blocks},

@@ -13,6 +13,7 @@
 #include "tools/heap/heap_profile.h"
 #include "tools/heap/stacks.h"
 #include "tools/options/command_line.h"
+#include "tools/symbols/name_sources.h"
 
 namespace allomon::views {
 
@@ -67,7 +68,7 @@ struct Options : options::Common {
   Color color = Color::kAuto;
   Format format = Format::kTable;
   size_t most_bytes = 0;  // of JSON; 0: any number
-  std::string debug_dir;
+  NameSources name_sources;
   std::vector<std::string> files;
   const char* command = "report";  // for hints: "leaks" takes a process
 

@@ -52,7 +52,7 @@ std::string PartText(const Options& options) {
 
 absl::StatusOr<std::string> ShowSum(const Options& options, const Terminal& terminal) {
   Progress progress(terminal.shows_progress);
-  auto profile = LoadSum(options.files, options.debug_dir, &progress);
+  auto profile = LoadSum(options.files, options.name_sources, &progress);
   if (!profile.ok()) return profile.status();
   std::string why_not = heap::KeepBorn(options.born, &*profile);
   if (why_not.empty()) why_not = heap::KeepOutlived(options.outlived, &*profile);
@@ -74,9 +74,9 @@ absl::StatusOr<std::string> ShowProfile(const heap::HeapProfile& profile, const 
 
 absl::StatusOr<ShownDifference> ShowDifference(const Options& options, const Terminal& terminal) {
   Progress progress(terminal.shows_progress);
-  const auto before = LoadSum({options.files[0]}, options.debug_dir, &progress);
+  const auto before = LoadSum({options.files[0]}, options.name_sources, &progress);
   if (!before.ok()) return before.status();
-  const auto after = LoadSum({options.files[1]}, options.debug_dir, &progress);
+  const auto after = LoadSum({options.files[1]}, options.name_sources, &progress);
   if (!after.ok()) return after.status();
   const auto difference = DifferenceOf(*before, *after, options, SpaceOf(options, terminal));
   if (!difference.ok()) return difference.status();
