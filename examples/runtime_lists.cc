@@ -145,7 +145,11 @@ int main() {
   }
 
   const gc::Local<Entry> entry = Find(shared.get(), "key 1234");
-  printf("%zu keys; the squares below %d add up to %ld\n", shared.get()->count, 1234 % 50,
+  // What the program notes about an object lives as long as the object.
+  const gc::Local<gc::WeakMap<Cell, gc::Bytes>> notes = gc::make_weak_map<Cell, gc::Bytes>();
+  notes->set(entry->value, gc::make_bytes("squares"));
+  const std::string note(notes->get(entry->value)->view());
+  printf("%zu keys; the %s below %d add up to %ld\n", shared.get()->count, note.c_str(), 1234 % 50,
          Sum(entry->value));
   shared.Reset();
   (*heap)->Collect(gc::CollectionKind::kMajor);

@@ -40,6 +40,8 @@
 #include "runtime/trailing.h"
 #include "runtime/untraced.h"
 #include "runtime/value_stack.h"
+#include "runtime/weak.h"
+#include "runtime/weak_map.h"
 #include "tracker/callstack/managed_functions.h"
 
 namespace allomon::gc {

@@ -4,6 +4,7 @@
 #include "runtime/internal/collect/barrier.h"
 #include "runtime/internal/collect/mutator.h"
 #include "runtime/internal/object/check.h"
+#include "runtime/internal/object/ephemeron_pairs.h"
 #include "runtime/internal/object/value_word.h"
 
 namespace allomon::gc::internal {
@@ -28,7 +29,7 @@ Object* MakeEphemeron(uintptr_t header, Object* key, Object* value) {
   char* start = TryAllocateYoung(kBytes);
   if (start == nullptr) start = AllocateYoungSlow(kBytes, header, caller);
   Object* object = reinterpret_cast<Object*>(start + kWordBytes);
-  EphemeronOf(object) = {key, ValueOf(key, value), nullptr};
+  EphemeronOf(object) = {{key, ValueOf(key, value)}, nullptr};
   HeaderOf(object) = header;
   weaks.push_back(object);
   return object;
@@ -37,11 +38,10 @@ Object* MakeEphemeron(uintptr_t header, Object* key, Object* value) {
 void SetEphemeron(Object* ephemeron, Object* key, Object* value) {
   CheckKey(key);
   CurrentMutator().weaks.push_back(ephemeron);
-  EphemeronOf(ephemeron).key = key;
-  EphemeronOf(ephemeron).value = ValueOf(key, value);
+  EphemeronOf(ephemeron).pair = {key, ValueOf(key, value)};
 }
 
-Object* EphemeronKey(Object* ephemeron) { return NoteRead(EphemeronOf(ephemeron).key); }
-Object* EphemeronValue(Object* ephemeron) { return NoteRead(EphemeronOf(ephemeron).value); }
+Object* EphemeronKey(Object* ephemeron) { return NoteRead(EphemeronOf(ephemeron).pair.key); }
+Object* EphemeronValue(Object* ephemeron) { return NoteRead(EphemeronOf(ephemeron).pair.value); }
 
 }  // namespace allomon::gc::internal

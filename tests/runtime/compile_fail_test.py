@@ -97,6 +97,8 @@ BAD = [
      "only numbers, enums and references can be marshalled"),
     ("void f(gc::MarshalTypes& t) { t.Add<gc::WeakRef<Cell>>(\"t\"); }",
      "weak references and ephemerons cannot be marshalled"),
+    ("void f(gc::MarshalTypes& t) { t.Add<gc::WeakMap<Cell, Cell>>(\"t\"); }",
+     "only structs, arrays and Bytes can be marshalled"),
     ("void f(gc::MarshalTypes& t) { t.Add<gc::CustomBlock>(\"t\"); }",
      "only structs, arrays and Bytes can be marshalled"),
     ("struct T { long a[3]; gc::Field<Cell> c; }; template <> struct gc::ReferencesOf<T> {"

@@ -9,7 +9,6 @@
 #include "gtest/gtest.h"
 #include "runtime/custom.h"
 #include "runtime/heap.h"
-#include "runtime/weak.h"
 
 namespace allomon::gc {
 namespace {
@@ -18,6 +17,9 @@ struct Cell {
   long head;
   Field<Cell> tail;
 };
+
+// No register or stale word of the caller's frame has the object afterwards.
+__attribute__((noinline)) void Drop(Root<Cell>& root) { root = nullptr; }
 
 class LifetimeTest : public ::testing::Test {
  protected:
@@ -208,6 +210,121 @@ TEST_F(LifetimeTest, FinalizersRunOnceInOrderWithTheirObject) {
   EXPECT_EQ(order, (std::vector<long>{0, 11, 22, 33, 44}));
   Major();
   EXPECT_EQ(order.size(), 5u);
+}
+
+TEST_F(LifetimeTest, AWeakMapFindsKeysThatMove) {
+  constexpr size_t kKeys = 20000;
+  Root<Array<Cell>> keys = make_array<Cell>(kKeys);
+  Root<WeakMap<Cell, Cell>> map = make_weak_map<Cell, Cell>();
+  for (size_t i = 0; i < kKeys; ++i) {
+    const long number = static_cast<long>(i);
+    keys->at(i) = make<Cell>(number, nullptr);
+    map->set(keys->at(i), make<Cell>(number * 2, nullptr));
+    if (i % 5000 == 4999) Minor();
+  }
+  for (size_t i = 0; i < kKeys; i += 2) map->set(keys->at(i), keys->at(kKeys - 1 - i));
+  EXPECT_FALSE(map->has(make<Cell>(1, nullptr)));
+  EXPECT_FALSE(map->get(nullptr));
+  Major();
+  ASSERT_EQ(map->size(), kKeys);
+  for (size_t i = 0; i < kKeys; ++i) {
+    const size_t expected = i % 2 == 0 ? kKeys - 1 - i : i * 2;
+    ASSERT_EQ(map->get(keys->at(i))->head, static_cast<long>(expected));
+  }
+}
+
+TEST_F(LifetimeTest, EntriesOfAWeakMapGoWithTheirKeys) {
+  Root<WeakMap<Cell, Cell>> map = make_weak_map<Cell, Cell>();
+  Root<Cell> kept = make<Cell>(1, nullptr);
+  Root<Cell> dying = make<Cell>(2, nullptr);
+  map->set(kept, nullptr);
+  map->set(dying, make<Cell>(3, dying));  // a value that refers to its key
+  map->set(make<Cell>(4, nullptr), kept);
+  EXPECT_EQ(map->size(), 3u);
+  Minor();
+  EXPECT_EQ(map->size(), 2u);
+  Minor();
+  Drop(dying);
+  Major();
+  EXPECT_EQ(map->size(), 1u);
+  EXPECT_TRUE(map->has(kept));
+  EXPECT_FALSE(map->get(kept));
+  EXPECT_EQ(map->keys()->length(), 1u);
+  EXPECT_EQ(map->keys()->at(0), Local<Cell>(kept));
+}
+
+TEST_F(LifetimeTest, EntriesOfAWeakMapAreErasedAndSetAnew) {
+  Root<WeakMap<Cell, Value>> map = make_weak_map<Cell, Value>();
+  std::vector<Local<Cell>> keys;
+  for (int i = 0; i < 100; ++i) keys.push_back(make<Cell>(i, nullptr));
+  EXPECT_FALSE(map->erase(keys[0]));
+  for (int round = 0; round < 1000; ++round) {
+    for (const Local<Cell>& key : keys) map->set(key, Value::Int(key->head));
+    for (const Local<Cell>& key : keys) ASSERT_TRUE(map->erase(key));
+    if (round == 500) Minor();
+  }
+  EXPECT_EQ(map->size(), 0u);
+  // What was erased leaves places that are used again, so the table has not grown.
+  EXPECT_LT(heap_->LiveByType()[0].bytes, 16384u);
+  map->set(keys[7], Value::Int(7));
+  EXPECT_EQ(map->get(keys[7]).to_int(), 7);
+  map->clear();
+  EXPECT_FALSE(map->has(keys[7]));
+  EXPECT_EQ(map->keys()->length(), 0u);
+}
+
+TEST_F(LifetimeTest, AFinalizerFindsNoEntryOfItsObjectAndMaySetOne) {
+  Root<WeakMap<Cell, Cell>> map = make_weak_map<Cell, Cell>();
+  Root<Cell> revived;
+  bool had_entry = true;
+  {
+    Root<Cell> cell = make<Cell>(5, nullptr);
+    map->set(cell, make<Cell>(6, nullptr));
+    add_finalizer<Cell>(cell, [&](Handle<Cell> dead) {
+      had_entry = map->has(dead);
+      revived = dead;
+      map->set(dead, make<Cell>(7, nullptr));
+    });
+  }
+  Major();
+  EXPECT_FALSE(had_entry);
+  EXPECT_EQ(map->size(), 1u);
+  Major();
+  EXPECT_EQ(map->get(revived)->head, 7);
+}
+
+// A chain of entries, each value the key of the next; then a map that only a value refers to.
+TEST_F(LifetimeTest, AWeakMapFollowsChains) {
+  Root<WeakMap<Any, Any>> map = make_weak_map<Any, Any>();
+  Root<Cell> first = make<Cell>(0, nullptr);
+  for (const bool old : {false, true}) {
+    Local<Any> key = first;
+    for (int i = 1; i <= 50; ++i) {
+      const Local<Cell> next = make<Cell>(i, nullptr);
+      map->set(key, next);
+      key = next;
+    }
+    const Local<WeakMap<Cell, Cell>> inner = make_weak_map<Cell, Cell>();
+    inner->set(first, make<Cell>(99, nullptr));
+    map->set(key, inner);
+    key = nullptr;
+    if (old) Minor();
+    Major();
+    EXPECT_EQ(map->size(), 51u);
+    Local<Any> at = first;
+    for (int i = 0; i < 51; ++i) at = map->get(at);
+    EXPECT_EQ((at.cast<WeakMap<Cell, Cell>>()->get(first)->head), 99);
+  }
+  Drop(first);
+  Major();
+  EXPECT_EQ(map->size(), 0u);
+}
+
+TEST_F(LifetimeTest, NullAndNumbersAreNoKeysOfAWeakMap) {
+  const Local<WeakMap<Value, Cell>> map = make_weak_map<Value, Cell>();
+  EXPECT_FALSE(map->has(Value::Int(3)));
+  EXPECT_DEATH(map->set(Value::Int(3), nullptr), "rule.weak");
+  EXPECT_DEATH(map->set(nullptr, nullptr), "rule.weak");
 }
 
 TEST_F(LifetimeTest, FinalizerSeesClearedWeakReferencesAndMayRevive) {

@@ -7,12 +7,13 @@
 #include <cstdint>
 #include <random>
 #include <string>
+#include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "gtest/gtest.h"
 #include "runtime/heap.h"
 #include "runtime/internal/collect/collection.h"
-#include "runtime/weak.h"
 #include "tests/runtime/model_objects.h"
 #include "tracker/tracker.h"
 
@@ -30,6 +31,7 @@ class Program {
         marks_in_slices_(marks_in_slices),
         next_id_(seed << 32) {
     while (!table_) Try([this] { table_ = make_array<Ephemeron<Node, Node>>(kPairs); });
+    while (!map_) Try([this] { map_ = make_weak_map<Node, Node>(); });
     for (size_t i = 0; i < kRoots; ++i) {
       while (models_[i] < 0) Try([this, i] { Create(i); });
     }
@@ -54,7 +56,7 @@ class Program {
 
   void StepOnce() {
     const size_t i = Pick(kRoots);
-    switch (Pick(18)) {
+    switch (Pick(24)) {
       case 0:
       case 1:
         return Create(i);
@@ -86,6 +88,17 @@ class Program {
         return LosePair();
       case 17:
         return Finalize(i);
+      case 18:
+      case 19:
+        return SetInMap(i, Pick(kRoots));
+      case 20:
+        return ChainInMap(i);
+      case 21:
+        return LookIntoMap(i);
+      case 22:
+        return EraseFromMap(i);
+      case 23:
+        return TakeFromMap(i);
       default:  // 7
         roots_[i]->left = nullptr;
         shadow(i).left = -1;
@@ -129,6 +142,7 @@ class Program {
         ASSERT_FALSE(finalized_->Has(shadows_[k].id)) << k;
       }
     }
+    CompareMap(reachable, exactly);
     for (size_t k = 0; k < kPairs; ++k) {
       const PairModel& model = pairs_[k];
       if (model.key < 0 || !reachable[static_cast<size_t>(model.key)]) {
@@ -148,7 +162,6 @@ class Program {
     }
   }
 
- private:
   static constexpr size_t kRoots = 40;
   static constexpr size_t kPairs = 2048;
 
@@ -156,6 +169,44 @@ class Program {
     int key = -1;
     int value = -1;
   };
+
+  // Checks that a reachable key has its entry in the WeakMap, and each entry the value of the
+  // model. Forgets the model's entries whose keys have been found dead.
+  void CompareMap(const std::vector<bool>& reachable, bool exactly) {
+    std::unordered_map<int, int> found;
+    const std::vector<Local<Node>> keys = KeysOfMap();
+    for (const Local<Node>& key : keys) {
+      const int key_model = map_keys_.at(key->id);
+      ASSERT_TRUE(map_models_.count(key_model)) << "an erased entry is back";
+      const int value_model = map_models_[key_model];
+      ASSERT_TRUE(map_->has(key));
+      const Local<Node> value = map_->get(key);
+      ASSERT_EQ(static_cast<bool>(value), value_model >= 0);
+      if (value) {
+        ASSERT_EQ(value->id, shadows_[static_cast<size_t>(value_model)].id);
+      }
+      ASSERT_TRUE(found.emplace(key_model, value_model).second) << "a key has two entries";
+      if (exactly) {
+        ASSERT_TRUE(reachable[static_cast<size_t>(key_model)]) << "a dead key has an entry";
+      }
+    }
+    ASSERT_EQ(map_->size(), found.size());
+    for (const auto& [key, value] : map_models_) {
+      ASSERT_TRUE(!reachable[static_cast<size_t>(key)] || found.count(key))
+          << "an entry is gone whose key is reachable";
+    }
+    map_models_ = std::move(found);
+  }
+
+ private:
+  // A callback may throw at the safepoint of keys(), and keys may die there.
+  std::vector<Local<Node>> KeysOfMap() {
+    Local<Array<Node>> all;
+    while (!all) Try([&] { all = map_->keys(); });
+    std::vector<Local<Node>> keys;
+    for (size_t i = 0; i < all->length(); ++i) keys.push_back(all->at(i));
+    return keys;
+  }
 
   size_t Pick(size_t n) { return random_() % n; }
   Shadow& shadow(size_t i) { return shadows_[static_cast<size_t>(models_[i])]; }
@@ -319,6 +370,73 @@ class Program {
     pairs_[k] = {};
   }
 
+  // The model's entry is made when set() has returned: a callback may throw where the map grows.
+  void SetModels(int key, int value) {
+    map_keys_[shadows_[static_cast<size_t>(key)].id] = key;
+    map_models_[key] = value;
+  }
+
+  // Mostly with a key that lives, or whose only reference is the map's.
+  void SetInMap(size_t key, size_t value) {
+    const size_t kind = Pick(4);
+    if (kind == 0) {
+      map_->set(roots_[key], nullptr);
+      SetModels(models_[key], -1);
+    } else if (kind == 1) {
+      const int key_model = static_cast<int>(shadows_.size());
+      map_->set(MakeNode(), roots_[value]);
+      SetModels(key_model, models_[value]);
+    } else {
+      map_->set(roots_[key], roots_[value]);
+      SetModels(models_[key], models_[value]);
+    }
+  }
+
+  // Each value is the key of the next entry, and nothing else refers to it; the last value is the
+  // first key.
+  void ChainInMap(size_t i) {
+    Local<Node> key = roots_[i];
+    int key_model = models_[i];
+    for (size_t n = 3 + Pick(20); n > 0; --n) {
+      const int value_model = static_cast<int>(shadows_.size());
+      const Local<Node> value = MakeNode();
+      map_->set(key, value);
+      SetModels(key_model, value_model);
+      key = value;
+      key_model = value_model;
+    }
+    map_->set(key, roots_[i]);
+    SetModels(key_model, models_[i]);
+  }
+
+  void LookIntoMap(size_t i) {
+    const auto entry = map_models_.find(models_[i]);
+    ASSERT_EQ(map_->has(roots_[i]), entry != map_models_.end());
+    const Local<Node> value = map_->get(roots_[i]);
+    if (!value) return;
+    ASSERT_EQ(value->id, shadows_[static_cast<size_t>(entry->second)].id);
+    roots_[i] = value;
+    models_[i] = entry->second;
+  }
+
+  void EraseFromMap(size_t i) {
+    ASSERT_EQ(map_->erase(roots_[i]), map_models_.erase(models_[i]) == 1);
+    if (Pick(500) == 0) {
+      map_->clear();
+      map_models_.clear();
+    }
+  }
+
+  // Makes some key a root, perhaps one that only the map knew.
+  void TakeFromMap(size_t i) {
+    if (Pick(20) != 0) return;
+    const Local<Array<Node>> keys = map_->keys();
+    if (keys->length() == 0) return;
+    roots_[i] = keys->at(Pick(keys->length()));
+    models_[i] = map_keys_.at(roots_[i]->id);
+    ASSERT_TRUE(map_models_.count(models_[i]));
+  }
+
   void Finalize(size_t i) {
     if (shadow(i).has_finalizer) return;
     Finalized* const finalized = finalized_;
@@ -366,6 +484,13 @@ class Program {
         mark_all();
         has_changed = true;
       }
+      for (const auto& [key, value] : map_models_) {
+        if (value < 0 || !reachable[static_cast<size_t>(key)]) continue;
+        if (reachable[static_cast<size_t>(value)]) continue;
+        left.push_back(value);
+        mark_all();
+        has_changed = true;
+      }
     }
     return reachable;
   }
@@ -389,6 +514,9 @@ class Program {
   std::vector<Shadow> shadows_;
   Root<Array<Ephemeron<Node, Node>>> table_;
   PairModel pairs_[kPairs];
+  Root<WeakMap<Node, Node>> map_;
+  std::unordered_map<int, int> map_models_;     // value by key, with keys that may have died
+  std::unordered_map<uint64_t, int> map_keys_;  // the models of all keys that were ever set, by id
 };
 
 }  // namespace allomon::gc::testing

@@ -92,6 +92,21 @@ TEST_P(SnapshotTest, AnEphemeronsKeyKeepsItsValue) {
   EXPECT_EQ(graph.EdgesOf(graph.Only("Ephemeron<Cell, Holder>")), ".key (weak) .value (weak) ");
 }
 
+TEST_P(SnapshotTest, AKeyOfAWeakMapKeepsItsValue) {
+  Global<Cell> key("key");
+  key = make<Cell>(1, nullptr);
+  Global<WeakMap<Cell, Value>> map("map");
+  map = make_weak_map<Cell, Value>();
+  map.get()->set(key.get(), make<Holder>(nullptr));
+  map.get()->set(make<Cell>(2, nullptr), Value::Int(3));
+  const Graph graph = Take();
+  const uint32_t holder = graph.Only("Holder");
+  EXPECT_EQ(graph.dominators().dominator[holder], graph.Only("Cell"));
+  EXPECT_EQ(graph.WayTo(holder), "(Globals).key.value of an ephemeron");
+  EXPECT_EQ(graph.EdgesOf(graph.Only("WeakMap<Cell, Value>")), "[0] ");
+  EXPECT_EQ(graph.EdgesOf(graph.Only("entries of a WeakMap")), ".key (weak) .value (weak) ");
+}
+
 TEST_P(SnapshotTest, WhatOnlyAWeakReferenceReachesIsNotThere) {
   Root<Cell> cell = make<Cell>(1, nullptr);
   Global<WeakRef<Cell>> weak("weak");

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "runtime/internal/object/ephemeron_pairs.h"
 #include "runtime/internal/object/value_word.h"
 #include "runtime/internal/space/young_range.h"
 
@@ -21,8 +22,8 @@ bool MarkState::AddHeldSlots(Object* object) {
   ForEachSlot(type, object, add);
   // An ephemeron that is young now keeps both: nobody looks at it when the marking ends.
   if (type.kind == Kind::kEphemeron) {
-    add(EphemeronOf(object).key);
-    add(EphemeronOf(object).value);
+    add(EphemeronOf(object).pair.key);
+    add(EphemeronOf(object).pair.value);
   }
   return has_room;
 }

@@ -19,8 +19,8 @@ bool MarkEphemerons(Marker<kMode>& marker, Stop stop) {
   for (uint64_t before = 0; done && (before != marker.progress() || marker.has_missed());) {
     before = marker.progress();
     marker.BeginEphemerons();
-    for (Object* e = marker.first_ephemeron(); e != nullptr; e = EphemeronOf(e).next_marked) {
-      marker.VisitEphemeron(e);
+    for (Object* e = marker.first_ephemeron(); e != nullptr; e = NextMarked(e)) {
+      ForEachPair(e, [&marker](EphemeronPair& pair) { marker.VisitPair(pair); });
     }
     done = marker.MarkUntil(stop);
     if (done) marker.Rescan();
@@ -31,9 +31,8 @@ bool MarkEphemerons(Marker<kMode>& marker, Stop stop) {
 
 template <MarkMode kMode>
 void ClearDeadEphemerons(Marker<kMode>& marker) {
-  for (Object* e = marker.first_ephemeron(); e != nullptr; e = EphemeronOf(e).next_marked) {
-    EphemeronSlots& slots = EphemeronOf(e);
-    if (slots.key != nullptr && !marker.IsMarked(slots.key)) slots.Clear();
+  for (Object* e = marker.first_ephemeron(); e != nullptr; e = NextMarked(e)) {
+    ClearPairs(e, [&marker](const EphemeronPair& pair) { return !marker.IsMarked(pair.key); });
   }
 }
 

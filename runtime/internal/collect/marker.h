@@ -11,6 +11,7 @@
 
 #include "runtime/internal/collect/mark_stack.h"
 #include "runtime/internal/collect/spaces.h"
+#include "runtime/internal/object/ephemeron_pairs.h"
 #include "runtime/internal/object/value_word.h"
 #include "runtime/internal/tables/waiting_ephemerons.h"
 
@@ -127,16 +128,14 @@ class Marker {
   }
   void EndEphemerons() { follows_ephemerons_ = false; }
   // Visits the value if the key is marked; else it is visited when that becomes marked.
-  void VisitEphemeron(Object* ephemeron) {
-    EphemeronSlots& slots = EphemeronOf(ephemeron);
-    if (slots.key == nullptr) return;
-    if (IsMarked(slots.key)) return Visit(slots.value);
-    waiting_.Add(slots.key, ephemeron);
+  void VisitPair(EphemeronPair& pair) {
+    if (IsMarked(pair.key)) return Visit(pair.value);
+    waiting_.Add(pair.key, &pair);
   }
-  // Whether an ephemeron was met for whose value there was no memory.
+  // Whether a pair was met for whose value there was no memory.
   bool has_missed() const { return has_missed_; }
 
-  // The marked ephemerons, linked through themselves; the one found last comes first.
+  // The marked objects with pairs, linked through themselves; the one found last comes first.
   Object* first_ephemeron() const { return ephemerons_; }
   uint64_t marked_words() const { return marked_words_; }
   // Increases with each object that becomes marked (IsMarked()).
@@ -178,33 +177,32 @@ class Marker {
     const uint64_t words = SizeWords(type, object);
     if (!SetMarked(object, header, words)) return;
     marked_words_ += words + 1;
-    if (type.kind == Kind::kEphemeron) {
-      EphemeronOf(object).next_marked = ephemerons_;
+    if (HasPairs(type)) {
+      NextMarked(object) = ephemerons_;
       ephemerons_ = object;
     }
-    if (__builtin_expect(follows_ephemerons_, 0)) Wake(object, type.kind);
+    if (__builtin_expect(follows_ephemerons_, 0)) Wake(object, type);
     if (!HasReferences(type)) return;
     // If there is no memory for the entry, all slots of a long object are visited in one step.
     if (kInSlices && words > kLongWords && TryPush(long_, {object, 0})) return;
     Push(object);
   }
 
-  __attribute__((noinline)) void Wake(Object* object, Kind kind) {
-    if (kind == Kind::kEphemeron) Follow(object);
-    waiting_.Take(object, [this](Object* ephemeron) { Follow(ephemeron); });
+  __attribute__((noinline)) void Wake(Object* object, const TypeInfo& type) {
+    const auto follow = [this](EphemeronPair& pair) { Follow(pair); };
+    if (HasPairs(type)) ForEachPair(object, follow);
+    waiting_.Take(object, [&follow](EphemeronPair* pair) { follow(*pair); });
   }
 
-  // Like VisitEphemeron(), but without marking anything: a chain of ephemerons would be a deep
+  // Like VisitPair(), but without marking anything: a chain of ephemerons would be a deep
   // recursion.
-  void Follow(Object* ephemeron) {
-    const EphemeronSlots& slots = EphemeronOf(ephemeron);
-    if (slots.key == nullptr) return;
-    if (!IsMarked(slots.key)) {
-      waiting_.Add(slots.key, ephemeron);
-    } else if (kInSlices && IsYoung(slots.value)) {
-      Reach(slots.value);
-    } else if (PointsToObject(slots.value)) {
-      has_missed_ |= !TryPush(roots_, slots.value);
+  void Follow(EphemeronPair& pair) {
+    if (!IsMarked(pair.key)) {
+      waiting_.Add(pair.key, &pair);
+    } else if (kInSlices && IsYoung(pair.value)) {
+      Reach(pair.value);
+    } else if (PointsToObject(pair.value)) {
+      has_missed_ |= !TryPush(roots_, pair.value);
     }
   }
 

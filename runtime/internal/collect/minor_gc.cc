@@ -7,6 +7,7 @@
 #include "runtime/internal/collect/roots.h"
 #include "runtime/internal/collect/stack_roots.h"
 #include "runtime/internal/object/check.h"
+#include "runtime/internal/object/ephemeron_pairs.h"
 #include "runtime/internal/tables/waiting_ephemerons.h"
 
 namespace allomon::gc::internal {
@@ -53,15 +54,16 @@ class Evacuation {
 
   // Begins a pass over ephemerons: none waits.  Most collections have no ephemeron, and no pass.
   void BeginEphemerons() { waiting_.emplace(); }
-  // If the key of an ephemeron has survived, its value survives.  If not, or if the ephemeron has
-  // not, it waits for that.  Returns whether a value had to be moved.
-  bool VisitEphemeron(Object* original) {
-    bool moves = VisitOneEphemeron(original);
-    Vector<Object*>& ready = waiting_->ready;
+  // If the key of a pair has survived, its value survives.  If not, or if a young ephemeron has
+  // not, the pair waits for that.  `original` is where the pair was before the collection.  Returns
+  // whether a value had to be moved.
+  bool VisitPair(EphemeronPair* original) {
+    bool moves = VisitOnePair(original);
+    Vector<EphemeronPair*>& ready = waiting_->ready;
     while (!ready.empty()) {
-      Object* const next = ready.back();
+      EphemeronPair* const next = ready.back();
       ready.pop_back();
-      moves |= VisitOneEphemeron(next);
+      moves |= VisitOnePair(next);
     }
     return moves;
   }
@@ -90,19 +92,18 @@ class Evacuation {
     return false;
   }
 
-  bool VisitOneEphemeron(Object* original);
+  bool VisitOnePair(EphemeronPair* original);
 
-  void Await(Object* object, Object* ephemeron) {
-    if (waiting_->ephemerons.Add(object, ephemeron)) HeaderOf(object) |= kAwaitedBit;
+  void Await(Object* object, EphemeronPair* pair) {
+    if (waiting_->pairs.Add(object, pair)) HeaderOf(object) |= kAwaitedBit;
   }
 
-  // Without memory the next pass over the ephemerons finds what has become ready.
+  // Without memory the next pass over the pairs finds what has become ready.
   __attribute__((noinline)) Object* MoveAwaited(Object* object) {
     HeaderOf(object) &= ~kAwaitedBit;
     Object* const copy = Move(object, TypeOf(HeaderOf(object)));
-    waiting_->ephemerons.Take(object, [this](Object* ephemeron) {
-      static_cast<void>(TryPush(waiting_->ready, ephemeron));
-    });
+    waiting_->pairs.Take(
+        object, [this](EphemeronPair* pair) { static_cast<void>(TryPush(waiting_->ready, pair)); });
     return copy;
   }
 
@@ -128,8 +129,8 @@ class Evacuation {
   // An ephemeron waits for the object.  The bit means something else in objects that stay only.
   static constexpr uintptr_t kAwaitedBit = kTenuredBit;
   struct Waiting {
-    WaitingEphemerons ephemerons;
-    Vector<Object*> ready;  // those that wait no longer
+    WaitingEphemerons pairs;
+    Vector<EphemeronPair*> ready;  // those that wait no longer
   };
   std::optional<Waiting> waiting_;
 };
@@ -238,26 +239,55 @@ void VisitStays(HeapCore& heap, Evacuation& evacuation) {
   });
 }
 
-bool Evacuation::VisitOneEphemeron(Object* original) {
-  Object* ephemeron = Survivor(original);
-  if (ephemeron == nullptr) return Await(original, original), false;
-  EphemeronSlots& slots = EphemeronOf(ephemeron);
-  if (slots.key == nullptr) return false;
-  Object* key = Survivor(slots.key);
-  if (key == nullptr) return Await(slots.key, original), false;
-  slots.key = key;
-  const bool moves = Survivor(slots.value) == nullptr && slots.value != nullptr;
-  Visit(slots.value);
+// Returns where the pair is now: in an ephemeron, which begins with its pair, or in a table, which
+// does not move.  nullptr like Survivor().
+EphemeronPair* SurvivingPair(EphemeronPair* original) {
+  return reinterpret_cast<EphemeronPair*>(Survivor(reinterpret_cast<Object*>(original)));
+}
+
+bool Evacuation::VisitOnePair(EphemeronPair* original) {
+  EphemeronPair* const pair = SurvivingPair(original);
+  if (pair == nullptr) return Await(reinterpret_cast<Object*>(original), original), false;
+  if (pair->key == nullptr) return false;
+  Object* key = Survivor(pair->key);
+  if (key == nullptr) return Await(pair->key, original), false;
+  pair->key = key;
+  const bool moves = Survivor(pair->value) == nullptr && pair->value != nullptr;
+  Visit(pair->value);
   Drain();
   return moves;
 }
 
+// A young ephemeron may have been moved, and then its old header tells no kind.
+bool IsTableOfPairs(Object* original) {
+  return !IsYoung(original) && TypeOf(HeaderOf(original)).kind == Kind::kWeakEntries;
+}
+
 template <typename Visit>
-void ForEachRecentEphemeron(HeapCore& heap, Visit visit) {
+void ForEachWithRecentPairs(HeapCore& heap, Visit visit) {
   for (Mutator* mutator = heap.world.first(); mutator != nullptr; mutator = mutator->next) {
-    for (Object* ephemeron : mutator->weaks) visit(ephemeron);
+    for (Object* object : mutator->weaks) visit(object);
   }
-  for (Object* ephemeron : heap.left_weaks) visit(ephemeron);
+  for (Object* object : heap.left_weaks) visit(object);
+}
+
+// Calls visit(EphemeronPair*) for the place of each pair before the collection.
+template <typename Visit>
+void ForEachRecentPair(Object* object, Visit visit) {
+  if (!IsTableOfPairs(object)) return visit(&EphemeronOf(object).pair);
+  WeakEntriesOf(object).ForEachRecent([&visit](EphemeronPair& pair) { visit(&pair); });
+}
+
+// The key of a pair that has survived is dead.
+void ClearDeadPairs(Object* object) {
+  uint32_t cleared = 0;
+  ForEachRecentPair(object, [&cleared](EphemeronPair* original) {
+    EphemeronPair* const pair = SurvivingPair(original);
+    if (pair == nullptr || pair->key == nullptr || Survivor(pair->key) != nullptr) return;
+    pair->Clear();
+    ++cleared;
+  });
+  if (IsTableOfPairs(object)) WeakEntriesOf(object).live -= cleared;
 }
 
 bool HasRecentEphemerons(HeapCore& heap) {
@@ -274,14 +304,11 @@ void VisitEphemerons(HeapCore& heap, Evacuation& evacuation) {
   for (bool moved = true; moved;) {
     moved = false;
     evacuation.BeginEphemerons();
-    ForEachRecentEphemeron(heap, [&](Object* e) { moved |= evacuation.VisitEphemeron(e); });
+    ForEachWithRecentPairs(heap, [&](Object* object) {
+      ForEachRecentPair(object, [&](EphemeronPair* p) { moved |= evacuation.VisitPair(p); });
+    });
   }
-  ForEachRecentEphemeron(heap, [](Object* original) {
-    Object* ephemeron = Survivor(original);
-    if (ephemeron == nullptr) return;
-    EphemeronSlots& slots = EphemeronOf(ephemeron);
-    if (slots.key != nullptr && Survivor(slots.key) == nullptr) slots.Clear();
-  });
+  ForEachWithRecentPairs(heap, ClearDeadPairs);
 }
 
 // Young custom blocks that were not moved are dead.
@@ -374,16 +401,22 @@ uint64_t PrepareNurseries(HeapCore& heap) {
   return young_words;
 }
 
+// Whether the next minor collection visits the object, which is no original any more.
+bool IsStillRecent(Object* object) {
+  const auto is_young = [](const EphemeronPair& pair) {
+    return IsYoung(pair.key) || IsYoung(pair.value);
+  };
+  if (IsTableOfPairs(object)) return WeakEntriesOf(object).FilterRecent(is_young);
+  return IsYoung(object) || is_young(EphemeronOf(object).pair);
+}
+
 // An ephemeron that is not young and has no young key or value is like any other object.  One that
 // was set often, with a key that stays in place, is listed only once again.
 void FilterEphemerons(Vector<Object*>& ephemerons) {
   size_t kept = 0;
   for (Object* const original : ephemerons) {
-    Object* const ephemeron = Survivor(original);
-    if (ephemeron == nullptr) continue;
-    const EphemeronSlots& slots = EphemeronOf(ephemeron);
-    const bool any = IsYoung(ephemeron) || IsYoung(slots.key) || IsYoung(slots.value);
-    if (any) ephemerons[kept++] = ephemeron;
+    Object* const object = Survivor(original);
+    if (object != nullptr && IsStillRecent(object)) ephemerons[kept++] = object;
   }
   ephemerons.resize(kept);
   std::sort(ephemerons.begin(), ephemerons.end());

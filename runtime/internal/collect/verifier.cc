@@ -3,6 +3,7 @@
 #include "runtime/internal/collect/collector.h"
 #include "runtime/internal/collect/roots.h"
 #include "runtime/internal/object/check.h"
+#include "runtime/internal/object/ephemeron_pairs.h"
 #include "runtime/internal/object/value_word.h"
 #include "runtime/internal/tables/identity_table.h"
 
@@ -37,10 +38,7 @@ class Verification {
       const TypeInfo& type = TypeOf(HeaderOf(object));
       if (!IsYoung(object)) words_ += SizeWords(type, object) + 1;
       ForEachSlot(type, object, [this](Slot& slot) { Visit(slot); });
-      if (type.kind == Kind::kEphemeron) {
-        Visit(EphemeronOf(object).key);
-        Visit(EphemeronOf(object).value);
-      }
+      if (HasPairs(type)) VisitPairs(type, object);
     }
   }
 
@@ -51,6 +49,25 @@ class Verification {
   }
 
  private:
+  void VisitPairs(const TypeInfo& type, Object* object) {
+    uint32_t keys = 0;
+    ForEachPair(object, [&](EphemeronPair& pair) {
+      ++keys;
+      Visit(pair.key);
+      Visit(pair.value);
+    });
+    if (type.kind == Kind::kEphemeron) return;
+    WeakEntries& table = WeakEntriesOf(object);
+    ALLOMON_GC_CHECK(keys == table.live && keys <= table.used && table.used < table.capacity,
+                     "inv.map.count: a WeakMap has another number of entries than it says");
+    for (uint32_t i = 0; i < table.capacity; ++i) {
+      const WeakEntry& entry = table.entries()[i];
+      const bool is_young = IsYoung(entry.pair.key) || IsYoung(entry.pair.value);
+      ALLOMON_GC_CHECK(!is_young || entry.next_recent != 0,
+                       "inv.map.recent: minor collections do not visit a young key or value");
+    }
+  }
+
   void CheckStays(Object* object) const {
     const YoungSlice* const slice = heap_.young.Of(object);
     ALLOMON_GC_CHECK(slice != nullptr && slice->Stays(object),

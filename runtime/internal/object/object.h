@@ -32,11 +32,13 @@ struct Object;
 using Word __attribute__((may_alias)) = uintptr_t;
 
 enum class Kind : uint8_t {
-  kFixed,      // pointer_map or offsets tell the references
-  kArray,      // fixed words, the last of which is a length; then as many references
-  kBytes,      // the same with as many bytes
-  kEphemeron,  // Ephemeron in weak.h: a key that is not traced, a value
-  kShaped,     // like kFixed, with a TypeInfo made at run time: shape.h
+  kFixed,   // pointer_map or offsets tell the references
+  kArray,   // fixed words, the last of which is a length; then as many references
+  kBytes,   // the same with as many bytes
+  kShaped,  // like kFixed, with a TypeInfo made at run time: shape.h
+  // From here on: pairs of a key that is not traced, and a value (ephemeron_pairs.h).
+  kEphemeron,    // one: Ephemeron in weak.h
+  kWeakEntries,  // a table of them: WeakMap in weak_map.h; its size is found like that of kBytes
 };
 
 struct TypeInfo {
@@ -133,19 +135,6 @@ inline void ForEachSlotBetween(const TypeInfo& type, Object* object, uint64_t fr
   const uint64_t first = type.length_word + 1;
   const uint64_t end = std::min(to, first + WordsOf(object)[first - 1]);
   for (uint64_t i = std::max(from, first); i < end; ++i) visit(slots[i]);
-}
-
-// An ephemeron's words.
-struct EphemeronSlots {
-  Slot key;
-  Slot value;
-  Object* next_marked;  // the collector's own, while it marks
-
-  // The key is dead.  The ephemeron may be in the list of a marking that goes on.
-  void Clear() { key = value = nullptr; }
-};
-inline EphemeronSlots& EphemeronOf(Object* object) {
-  return *reinterpret_cast<EphemeronSlots*>(object);
 }
 
 }  // namespace allomon::gc::internal

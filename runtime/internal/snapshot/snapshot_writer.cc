@@ -100,20 +100,19 @@ bool SnapshotWriter::CountObject(Object* object) {
   uint64_t edges = 0;
   ForEachSlot(type, object, [&edges](Slot& slot) { edges += PointsToObject(slot) ? 1 : 0; });
   n_edges_ += edges;
-  return type.kind != Kind::kEphemeron || CountEphemeron(object);
+  bool has_room = true;
+  if (HasPairs(type)) {
+    ForEachPair(object, [&](EphemeronPair& pair) { has_room = has_room && CountPair(pair); });
+  }
+  return has_room;
 }
 
 // After a major collection the key of an ephemeron lives, or key and value are null.
-bool SnapshotWriter::CountEphemeron(Object* object) {
-  const EphemeronSlots& slots = EphemeronOf(object);
-  if (slots.key == nullptr) return true;
+bool SnapshotWriter::CountPair(const EphemeronPair& pair) {
   n_edges_ += 1;
-  if (!PointsToObject(slots.value)) return true;
+  if (!PointsToObject(pair.value)) return true;
   n_edges_ += 2;
-  const bool full = kept_.size() == kept_.capacity();
-  if (full && !TryReserve(kept_, kept_.size() * 2 + 64)) return false;
-  kept_.push_back({numbers_->Of(slots.key), slots.value});
-  return true;
+  return TryPush(kept_, {numbers_->Of(pair.key), pair.value});
 }
 
 void SnapshotWriter::CountRoots(HeapCore& heap) {
@@ -182,9 +181,10 @@ void SnapshotWriter::WriteObjectNode(Object* object) {
   const TypeInfo& type = TypeOf(HeaderOf(object));
   uint64_t edges = 0;
   ForEachSlot(type, object, [&edges](Slot& slot) { edges += PointsToObject(slot) ? 1 : 0; });
-  if (type.kind == Kind::kEphemeron) {
-    edges += EphemeronOf(object).key != nullptr ? 1 : 0;
-    edges += PointsToObject(EphemeronOf(object).value) ? 1 : 0;
+  if (HasPairs(type)) {
+    ForEachPair(object, [&edges](const EphemeronPair& pair) {
+      edges += PointsToObject(pair.value) ? 2 : 1;
+    });
   }
   for (; next_kept_ < kept_.size() && kept_[next_kept_].key == next_object_; ++next_kept_) ++edges;
   if (next_outside_ < outside_.size() && outside_[next_outside_].block == next_object_) {
@@ -254,10 +254,11 @@ void SnapshotWriter::WriteObjectEdges(Object* object) {
       ++index;
     });
   }
-  if (type.kind == Kind::kEphemeron) {
-    const EphemeronSlots& slots = EphemeronOf(object);
-    if (slots.key != nullptr) WriteEdge(kWeak, kKey, NodeOf(slots.key));
-    if (PointsToObject(slots.value)) WriteEdge(kWeak, kValue, NodeOf(slots.value));
+  if (HasPairs(type)) {
+    ForEachPair(object, [this](const EphemeronPair& pair) {
+      WriteEdge(kWeak, kKey, NodeOf(pair.key));
+      if (PointsToObject(pair.value)) WriteEdge(kWeak, kValue, NodeOf(pair.value));
+    });
   }
   for (; next_kept_ < kept_.size() && kept_[next_kept_].key == next_object_; ++next_kept_) {
     WriteEdge(kInternal, kKeptByKey, NodeOf(kept_[next_kept_].value));

@@ -3,6 +3,7 @@
 #define ALLOMON_RUNTIME_INTERNAL_SNAPSHOT_SNAPSHOT_WRITER_H_
 
 #include "runtime/internal/collect/collection.h"
+#include "runtime/internal/object/ephemeron_pairs.h"
 #include "runtime/internal/snapshot/live_objects.h"
 #include "runtime/internal/snapshot/snapshot_roots.h"
 #include "runtime/internal/snapshot/snapshot_text.h"
@@ -41,7 +42,7 @@ class SnapshotWriter : public LiveObjectsVisitor {
   bool Prepare(HeapCore& heap) ALLOMON_REQUIRES(heap.globals_mutex, heap.tables_mutex);
   bool FindOutside(HeapCore& heap) ALLOMON_REQUIRES(heap.tables_mutex);
   bool CountObject(Object* object);
-  bool CountEphemeron(Object* object);
+  bool CountPair(const EphemeronPair& pair);
   void CountRoots(HeapCore& heap) ALLOMON_REQUIRES(heap.globals_mutex, heap.tables_mutex);
   void AssignStrings();
 

@@ -14,7 +14,6 @@
 #include "runtime/custom.h"
 #include "runtime/heap.h"
 #include "runtime/internal/collect/collection.h"
-#include "runtime/weak.h"
 #include "tests/runtime/lists.h"
 #include "tracker/tracker.h"
 
@@ -216,6 +215,60 @@ TEST_F(MarkCycleTest, AnEphemeronsValueLivesAsLongAsItsKey) {
   Finish();
   EXPECT_EQ(Sum(value_of<Cell, Cell>(kept)), 4950);
   EXPECT_FALSE((value_of<Cell, Cell>(lost)));
+}
+
+// The table is read, grows, and gets young and old keys, while it waits to be looked at.
+TEST_F(MarkCycleTest, AWeakMapIsUsedWhileItIsMarked) {
+  constexpr size_t kKeys = 300;
+  Root<Cell> filler = MakeList(5000);
+  Root<Array<Cell>> keys = make_array<Cell>(kKeys);
+  for (size_t i = 0; i < kKeys; ++i) keys->at(i) = make<Cell>(static_cast<long>(i), nullptr);
+  Root<WeakMap<Cell, Cell>> map = make_weak_map<Cell, Cell>();
+  for (size_t i = 0; i < kKeys / 2; ++i) map->set(keys->at(i), MakeList(20));
+  Slice();
+  for (int round = 0; round < 4; ++round) {
+    Begin();
+    size_t next = kKeys / 2;
+    Root<Array<Cell>> found = make_array<Cell>(kKeys);
+    for (size_t i = 0; cycle().is_marking(); ++i) {
+      Slice();
+      if (i < kKeys / 4) {  // the value is moved from the map to an array
+        found->at(i) = map->get(keys->at(i));
+        map->set(keys->at(i), nullptr);
+      }
+      if (next == kKeys) continue;
+      map->set(make<Cell>(-1, nullptr), MakeList(3));  // the next slice clears it
+      map->set(keys->at(next++), MakeList(20));
+    }
+    EXPECT_EQ(next, kKeys);
+    Finish();
+    for (size_t i = 0; i < kKeys; ++i) {
+      ASSERT_TRUE(map->has(keys->at(i)));
+      ASSERT_EQ(Sum(found->at(i) ? Local<Cell>(found->at(i)) : map->get(keys->at(i))), 190) << i;
+      if (found->at(i)) map->set(keys->at(i), found->at(i));
+    }
+    heap_->CollectFromTop(CollectionKind::kMajor);
+    EXPECT_EQ(map->size(), kKeys);
+    for (size_t i = kKeys / 2; i < kKeys; ++i) map->erase(keys->at(i));
+  }
+}
+
+TEST_F(MarkCycleTest, EntriesOfAWeakMapGoInSlices) {
+  constexpr size_t kKeys = 200;
+  Root<Cell> filler = MakeList(3000);
+  Root<Array<Cell>> keys = make_array<Cell>(kKeys);
+  Root<WeakMap<Cell, Cell>> map = make_weak_map<Cell, Cell>();
+  for (size_t i = 0; i < kKeys; ++i) {
+    keys->at(i) = make<Cell>(static_cast<long>(i), nullptr);
+    map->set(keys->at(i), keys->at(i));  // a value that is its own key
+  }
+  Slice();
+  Slice();
+  for (size_t i = 0; i < kKeys; i += 2) keys->at(i) = nullptr;
+  Begin();
+  Finish();
+  EXPECT_EQ(map->size(), kKeys / 2);
+  for (size_t i = 1; i < kKeys; i += 2) ASSERT_EQ(map->get(keys->at(i)), keys->at(i));
 }
 
 // A minor collection clears an ephemeron that the marker has already met and linked to the others.
