@@ -132,16 +132,21 @@ class Root : public internal::OpsOf<Root<T>, T> {
 // A reference inside a managed object.  An assignment costs a store and three comparisons of
 // addresses; a store that makes an old object point to a young one is logged.
 //
-// A Field lies inside a managed object only: on the stack it would be neither traced nor moved.
+// A Field lies inside a managed object only: on the stack it would be neither traced nor moved.  So
+// a struct with Fields is refused as a variable or in a `new` expression, unless each Field gets an
+// initialiser; then verify mode, stress mode and debug builds find it (rule.field).  A struct with
+// constructors of its own initialises each Field in them, if only by nullptr.
 template <typename T>
 class Field : public internal::OpsOf<Field<T>, T> {
+  friend struct internal::Braces;
+  Field() = default;  // make<T>() makes a managed struct: it is no variable
+
  public:
-  Field() = default;
   Field(std::nullptr_t) noexcept {}                           // NOLINT
   Field(Local<T> value) noexcept : object_(value.object_) {}  // NOLINT: only in make()
   template <typename From, typename = internal::IfInitializes<From, T>>
   Field(const From& from) noexcept : object_(internal::RawOf(from)) {}  // NOLINT
-  Field(const Field&) = delete;
+  Field(const Field&) = delete;  // write Local<T> x = cell->field, where auto would be a Field
 
   Field& operator=(Local<T> value) { return Set(value.object_); }
   Field& operator=(const Field& other) { return Set(other.object_); }

@@ -57,12 +57,12 @@ struct SlowArgument<Root<U>> {
 template <typename Arg>
 using SlowArgumentOf = typename SlowArgument<std::remove_cv_t<std::remove_reference_t<Arg>>>::Type;
 
-// Whether T{args...} compiles; a narrowing conversion does not.
-template <typename Void, typename T, typename... Args>
-struct Initializes : std::false_type {};
+// The type as which a member gets an argument.
+template <typename Arg>
+using ForMemberOf = decltype(ForMember(std::declval<Arg>()));
+
 template <typename T, typename... Args>
-struct Initializes<std::void_t<decltype(T{ForMember(std::declval<Args>())...})>, T, Args...>
-    : std::true_type {};
+using Initializes = decltype(Braces::Take<T, ForMemberOf<Args>...>(0));
 
 template <typename T>
 inline constexpr size_t kObjectBytes = (kPayloadWords<T> + 1) * kWordBytes;
@@ -76,11 +76,11 @@ inline constexpr size_t kObjectBytes = (kPayloadWords<T> + 1) * kWordBytes;
 template <typename T, typename... Args>
 __attribute__((always_inline)) inline Object* ConstructAt(char* start, Args&&... args) {
   static_assert(kReferences<T>.count <= 256, "first of all the rules of type.h");
-  static_assert(noexcept(T{ForMember(std::declval<Args>())...}),
+  static_assert(Braces::IsNoexcept<T, ForMemberOf<Args>...>(),
                 "the members of a managed object must be initialised without throwing, and "
                 "so without allocating: make their values first, then the object");
   Object* object = reinterpret_cast<Object*>(start + kWordBytes);
-  new (object) T{ForMember(std::forward<Args>(args))...};
+  Braces::Construct<T>(object, ForMember(std::forward<Args>(args))...);
   HeaderOf(object) = HeaderFor<T>();
   return object;
 }
@@ -122,7 +122,7 @@ __attribute__((noinline)) Object* MakeAtSlow(Site& site, SlowArgumentOf<Args>...
 
 template <typename T, typename... Args>
 constexpr void CheckMake() {
-  static_assert(Initializes<void, T, Args...>::value,
+  static_assert(Initializes<T, Args...>::value,
                 "make<T>(args...) is T{args...}: too many arguments, one of another type, or one "
                 "that would be narrowed (an int for a size_t, a double for a long): convert it");
   static_assert(!EndsWithTrailing<T>(), "the object has a length: make_trailing<T>(length, ...)");
@@ -134,8 +134,9 @@ template <typename T, typename... Args>
 ALLOMON_GC_INLINE inline Object* Make(Args&&... args) {
   CheckMake<T, Args...>();
   char* start = TryAllocateYoung(kObjectBytes<T>);
-  return __builtin_expect(start != nullptr, 1) ? Construct<T>(start, std::forward<Args>(args)...)
-                                               : MakeSlow<T, Args...>(std::forward<Args>(args)...);
+  return __builtin_expect(start != nullptr, 1)
+             ? Construct<T>(start, std::forward<Args>(args)...)
+             : NoTailCall(MakeSlow<T, Args...>(std::forward<Args>(args)...));
 }
 
 template <typename T, typename... Args>
@@ -154,7 +155,7 @@ ALLOMON_GC_INLINE inline Object* MakeAt(Site& site, Args&&... args) {
       return object;
     }
   }
-  return MakeAtSlow<T, Args...>(site, std::forward<Args>(args)...);
+  return NoTailCall(MakeAtSlow<T, Args...>(site, std::forward<Args>(args)...));
 }
 
 }  // namespace internal

@@ -38,8 +38,8 @@ class Pinned {
 // Makes `length` zero bytes that never move, however short they are.  Cost: a block of the backend
 // and 32 bytes.
 inline Local<Bytes> make_pinned_bytes(size_t length) {
-  return internal::LocalOf<Bytes>(
-      internal::MakeSettled(internal::HeaderFor<Bytes>(), length, internal::BytesToWords(length)));
+  return internal::LocalOf<Bytes>(internal::NoTailCall(
+      internal::MakeSettled(internal::HeaderFor<Bytes>(), length, internal::BytesToWords(length))));
 }
 
 }  // namespace allomon::gc

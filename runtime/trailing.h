@@ -34,7 +34,6 @@ class Trailing {
   using Element = std::conditional_t<kOfNumbers, T, Field<T>>;
 
  public:
-  Trailing() = default;
   Trailing(internal::TrailingSize size) noexcept : size_(size.size) {}  // NOLINT: of make_trailing
   Trailing(const Trailing&) = delete;
   Trailing& operator=(const Trailing&) = delete;
@@ -48,6 +47,9 @@ class Trailing {
   }
 
  private:
+  friend struct internal::Braces;
+  Trailing() = default;  // make_trailing() makes the struct: it is no variable
+
   uint64_t size_ = 0;
 };
 
@@ -60,7 +62,7 @@ constexpr bool kTrailsNumbers = std::is_arithmetic_v<typename TrailingOf<T>::Typ
 
 template <typename T, typename... Args>
 Object* MakeTrailing(size_t length, SlowArgumentOf<Args>... args) {
-  static_assert(noexcept(T{ForMember(std::declval<Args>())..., TrailingSize{0}}),
+  static_assert(Braces::IsNoexcept<T, ForMemberOf<Args>..., TrailingSize>(),
                 "the members of a managed object must be initialised without throwing, and "
                 "so without allocating: make their values first, then the object");
   constexpr size_t kFixedWords = sizeof(T) / kWordBytes;
@@ -73,7 +75,7 @@ Object* MakeTrailing(size_t length, SlowArgumentOf<Args>... args) {
     throw std::bad_alloc();  // the sum below must not wrap
   }
   Object* const object = MakeSized(HeaderFor<T>(), 0, kFixedWords - 1 + words);
-  new (object) T{ForMember(args)..., TrailingSize{size}};
+  Braces::Construct<T>(object, ForMember(args)..., TrailingSize{size});
   if (!IsYoung(object)) RememberReferences<T>(object);
   return object;
 }

@@ -4,6 +4,7 @@
 #define ALLOMON_RUNTIME_WEAK_H_
 
 #include "runtime/handle.h"
+#include "runtime/internal/collect/allocate.h"
 
 namespace allomon::gc {
 
@@ -43,14 +44,14 @@ Object* EphemeronValue(Object* ephemeron);
 template <typename K, typename V>
 Local<Ephemeron<K, V>> make_ephemeron(Handle<K> key, Handle<V> value) {
   using E = Ephemeron<K, V>;
-  return internal::LocalOf<E>(internal::MakeEphemeron(
-      internal::HeaderFor<E>(), internal::Access::Raw(key), internal::Access::Raw(value)));
+  return internal::LocalOf<E>(internal::NoTailCall(internal::MakeEphemeron(
+      internal::HeaderFor<E>(), internal::Access::Raw(key), internal::Access::Raw(value))));
 }
 
 template <typename T>
 Local<WeakRef<T>> make_weak(Handle<T> target) {
-  return internal::LocalOf<WeakRef<T>>(internal::MakeEphemeron(
-      internal::HeaderFor<WeakRef<T>>(), internal::Access::Raw(target), nullptr));
+  return internal::LocalOf<WeakRef<T>>(internal::NoTailCall(internal::MakeEphemeron(
+      internal::HeaderFor<WeakRef<T>>(), internal::Access::Raw(target), nullptr)));
 }
 
 // The key, the value or the target; null after that object was found dead.

@@ -110,7 +110,7 @@ Object* MakeWeakMap(uintptr_t header);
 template <typename K, typename V>
 Local<WeakMap<K, V>> make_weak_map() {
   return internal::LocalOf<WeakMap<K, V>>(
-      internal::MakeWeakMap(internal::HeaderFor<WeakMap<K, V>>()));
+      internal::NoTailCall(internal::MakeWeakMap(internal::HeaderFor<WeakMap<K, V>>())));
 }
 
 }  // namespace allomon::gc

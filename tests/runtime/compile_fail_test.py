@@ -43,6 +43,9 @@ static_assert(gc::internal::PointerMap(gc::internal::kReferences<Nested>) == 0b1
 auto g() { return gc::make<Nested>(); }
 """
 
+# g++ shows the line of the constructor with its comment, clang++ the struct.
+IS_NO_VARIABLE = "it is no variable|implicitly-deleted default constructor|calling a private"
+
 # (code, the compiler's message)
 BAD = [
     ("struct T { Cell* raw; }; auto f() { return gc::make<T>(); }", "must not hold a raw pointer"),
@@ -88,6 +91,18 @@ BAD = [
      "a name for each reference"),
     ("Cell& f(gc::Handle<Cell> c) { return *c; }", "deleted"),
     ("Cell* f(gc::Handle<Cell> c) { return c; }", "cannot convert|no viable conversion"),
+    ("void f() { Cell c; }", IS_NO_VARIABLE),
+    ("Cell c;", IS_NO_VARIABLE),
+    ("void f() { static thread_local Cell c[2]; }", IS_NO_VARIABLE),
+    ("void f() { Cell c{}; }", IS_NO_VARIABLE),
+    ("void f() { Cell c{1}; }", IS_NO_VARIABLE),
+    ("auto* f() { return new Cell; }", IS_NO_VARIABLE),
+    ("auto* f() { return new Cell(); }", IS_NO_VARIABLE),
+    ("auto f() { return std::make_unique<Cell>(); }", IS_NO_VARIABLE),
+    ("struct T { long n; Cell c; }; void f() { T t; }", IS_NO_VARIABLE),
+    ("struct T { gc::Trailing<Cell> a; }; void f() { T t; }", IS_NO_VARIABLE),
+    ("void f() { gc::WeakMap<Cell, Cell> m; }", IS_NO_VARIABLE),
+    ("void f(gc::Handle<Cell> c) { auto x = c->tail; }", "write Local<T> x"),
     ("auto* f() { return new gc::Local<Cell>; }", "deleted"),
     ("auto* f() { return new gc::Local<Cell>[3]; }", "deleted"),
     ("void f(gc::Handle<Cell> c) { gc::Field<Cell> copy(c->tail); }", "deleted"),

@@ -1,5 +1,11 @@
 // References in the program's own memory, where no stack is scanned.
+#include <sys/wait.h>
+
 #include <algorithm>
+#if defined(__cpp_impl_coroutine)
+#include <coroutine>
+#endif
+#include <cstdlib>
 #include <deque>
 #include <exception>
 #include <functional>
@@ -269,23 +275,144 @@ TEST_P(OffStackRootsDeathTest, ThreadDetachesWhileARootLives) {
                "rule.detach");
 }
 
+TEST_P(OffStackRootsDeathTest, ThreadDetachesWhileAValueStackLives) {
+  ::testing::FLAGS_gtest_death_test_style = "threadsafe";
+  EXPECT_DEATH(InThread([] { static_cast<void>(new ValueStack<Cell>); }), "rule.detach");
+}
+
+TEST_P(OffStackRootsDeathTest, ValueStackIsUsedOnAnotherThread) {
+  ::testing::FLAGS_gtest_death_test_style = "threadsafe";
+  auto stack = std::make_unique<ValueStack<Cell, 1>>();
+  EXPECT_DEATH(InThread([&] { stack.reset(); }), "rule.value_stack.thread");
+  EXPECT_DEATH(InThread([&] { stack->Resize(2); }), "rule.value_stack.thread");
+  EXPECT_DEATH(
+      {
+        const NativeRegion native;
+        std::thread([&] { stack.reset(); }).join();
+      },
+      "rule.attached");
+}
+
+// The compiler refuses `Cell cell;`, but not an initialiser for each Field.
+__attribute__((noinline)) void AssignOutsideOfTheHeap(Heap& heap, Cell& cell) {
+  cell.tail = make<Cell>(1, nullptr);
+  heap.Collect(CollectionKind::kMinor);
+  asm volatile("" : : "r"(&cell) : "memory");
+}
+
+TEST_P(OffStackRootsDeathTest, AManagedStructIsAVariable) {
+  ::testing::FLAGS_gtest_death_test_style = "threadsafe";
+  for (const char* options : {"stress=1", "verify"}) {
+    const auto assign = [options](Cell& cell) {
+      HeapOptions parsed;
+      EXPECT_TRUE(parsed.Parse(options).ok());
+      const auto heap = Heap::Create(parsed).value();
+      const Mutator mutator(*heap);
+      AssignOutsideOfTheHeap(*heap, cell);
+    };
+    EXPECT_DEATH(std::thread([&assign] {
+                   Cell cell{1, nullptr};
+                   assign(cell);
+                 }).join(),
+                 "rule.field");
+    EXPECT_DEATH(std::thread([&assign] {
+                   static Cell cell{1, nullptr};
+                   assign(cell);
+                 }).join(),
+                 "rule.field");
+    EXPECT_DEATH(std::thread([&assign] { assign(*new Cell{1, nullptr}); }).join(), "rule.field");
+  }
+}
+
 __attribute__((noinline)) uintptr_t MakeHidden() {
   return ~reinterpret_cast<uintptr_t>(make<Cell>(41, nullptr).operator->());
 }
-// Hides a Local from the collector.  After one collection its object is gone; a second collection
-// would reuse the memory.
-__attribute__((noinline)) long UseHiddenLocal() {
+__attribute__((noinline)) void CollectAllButTheStack(Heap& heap) {
+  internal::Collect(heap.core(), CollectionKind::kMinor, &internal::CurrentMutator(),
+                    internal::CallersStack::kKeepsNothing);
+}
+// Hides a Local from the collector.
+__attribute__((noinline)) long UseHiddenLocal(int collections) {
   const auto heap = Heap::Create(Options("stress=1")).value();
   const Mutator mutator(*heap);
   const auto hidden = std::make_unique<uintptr_t>(MakeHidden());
-  internal::Collect(heap->core(), CollectionKind::kMinor, &internal::CurrentMutator(),
-                    internal::CallersStack::kKeepsNothing);
+  for (int i = 0; i < collections; ++i) CollectAllButTheStack(*heap);
   return reinterpret_cast<volatile Cell*>(~*hidden)->head;
 }
 
 TEST_P(OffStackRootsDeathTest, StressTakesAccessFromAnObjectThatNobodyHolds) {
   ::testing::FLAGS_gtest_death_test_style = "threadsafe";
-  EXPECT_DEATH(std::thread(UseHiddenLocal).join(), "");
+  for (int collections = 1; collections <= 4; ++collections) {
+    EXPECT_DEATH(std::thread(UseHiddenLocal, collections).join(), "") << collections;
+  }
+  EXPECT_DEATH(std::thread(UseHiddenLocal, 1000).join(), "");
+}
+
+// A holder has a Local in memory that is not scanned.  `use` returns the number of the object.
+template <typename Holder>
+__attribute__((noinline)) void Hold(std::unique_ptr<Holder>& holder) {
+  holder = std::make_unique<Holder>();
+}
+template <typename Holder>
+void UseHolder() {
+  const auto heap = Heap::Create(Options("stress=1")).value();
+  const Mutator mutator(*heap);
+  std::unique_ptr<Holder> holder;
+  Hold(holder);
+  for (int i = 0; i < 2; ++i) CollectAllButTheStack(*heap);
+  exit(holder->Use() == 41 ? 0 : 1);  // found alive, or with others' contents: not caught
+}
+
+struct InClosure {
+  std::function<long()> use;
+  InClosure() {
+    const Local<Cell> cell = make<Cell>(41, nullptr);
+    use = [cell] { return cell->head; };
+  }
+  long Use() { return use(); }
+};
+struct InMap {
+  std::map<int, Local<Cell>> map;
+  InMap() { map[1] = make<Cell>(41, nullptr); }
+  long Use() { return map[1]->head; }
+};
+
+#if defined(__cpp_impl_coroutine)
+struct Task {
+  struct promise_type {
+    Task get_return_object() { return {std::coroutine_handle<promise_type>::from_promise(*this)}; }
+    std::suspend_never initial_suspend() noexcept { return {}; }
+    std::suspend_always final_suspend() noexcept { return {}; }
+    void return_void() {}
+    void unhandled_exception() { std::terminate(); }
+  };
+  std::coroutine_handle<promise_type> handle;
+};
+Task ReadLater(long* head) {
+  const Local<Cell> cell = make<Cell>(41, nullptr);
+  co_await std::suspend_always();
+  *head = cell->head;
+}
+struct InCoroutine {
+  long head = 0;
+  Task task = ReadLater(&head);
+  long Use() {
+    task.handle.resume();
+    return head;
+  }
+};
+#endif
+
+TEST_P(OffStackRootsDeathTest, StressFindsLocalsOffTheStack) {
+  ::testing::FLAGS_gtest_death_test_style = "threadsafe";
+  const auto ends_by_fault = [](int status) {
+    return !WIFEXITED(status) || WEXITSTATUS(status) > 1;
+  };
+  EXPECT_EXIT(std::thread(UseHolder<InClosure>).join(), ends_by_fault, "");
+  EXPECT_EXIT(std::thread(UseHolder<InMap>).join(), ends_by_fault, "");
+#if defined(__cpp_impl_coroutine)
+  EXPECT_EXIT(std::thread(UseHolder<InCoroutine>).join(), ends_by_fault, "");
+#endif
 }
 
 }  // namespace

@@ -38,6 +38,13 @@ __attribute__((always_inline)) inline char* TryAllocateOld(size_t bytes) {
   return reinterpret_cast<char*>(start);
 }
 
+// Keeps the call that made the object from being a tail call: the frame of the function that
+// allocates would be gone from the call stack of a sample.
+__attribute__((always_inline)) inline Object* NoTailCall(Object* made) {
+  asm("" : "+r"(made));
+  return made;
+}
+
 // See slow_path.h.  `header` is that of the new object.  `caller` is the frame in which the call
 // stack of a sample begins.
 char* AllocateYoungSlow(size_t bytes, uintptr_t header, FrameState caller);
@@ -93,7 +100,7 @@ inline Object* MakeSized(uintptr_t header, uint64_t length, uint64_t words) {
       return InitSized<fill>(start, header, length, words);
     }
   }
-  return MakeSizedSlow(header, length, words);
+  return NoTailCall(MakeSizedSlow(header, length, words));
 }
 
 }  // namespace allomon::gc::internal

@@ -51,6 +51,8 @@ Mutator* Attach(HeapCore& heap) {
 void Detach(HeapCore& heap, Mutator* mutator) {
   ALLOMON_GC_CHECK(mutator->window->first_root == nullptr,
                    "rule.detach: a thread detaches while Roots of it live");
+  ALLOMON_GC_CHECK(mutator->ranges.empty(),
+                   "rule.detach: a thread detaches while a ValueStack of it lives");
   heap.world.StopSurely(mutator);
   // What other stacks refer to stays where it is, in slices that the heap takes over.
   mutator->stack.here.Clear();

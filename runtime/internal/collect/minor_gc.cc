@@ -205,6 +205,28 @@ class Pinning : public WordVisitor {
   return true;
 }
 
+// Whether the slot lies in an object of the heap.  While large objects are swept they cannot be
+// looked up, and count as found.
+bool LiesInOldSpace(HeapCore& heap, Slot* slot) {
+  if (heap.blocks.Contains(slot) || heap.cycle.is_sweeping()) return true;
+  return heap.large.ObjectAt(reinterpret_cast<uintptr_t>(slot)) != nullptr;
+}
+
+// The barrier takes whatever is not young for an old object.  A slot of a stack or of malloc's
+// memory would be written by a later collection, when something else is there.
+void CheckLogs(HeapCore& heap) {
+  uintptr_t low = 0;
+  uintptr_t high = 0;
+  if (!heap.cycle.is_sweeping()) heap.large.FindBounds(&low, &high);
+  for (Mutator* mutator = heap.world.first(); mutator != nullptr; mutator = mutator->next) {
+    for (Slot** entry = mutator->log; entry != mutator->window->log_top; ++entry) {
+      ALLOMON_GC_CHECK(LiesInOldSpace(heap, *entry),
+                       "rule.field: a Field outside of the heap was assigned a young object: a "
+                       "managed struct is no variable, make<T>() makes it");
+    }
+  }
+}
+
 // The slots that stay remembered keep their order; the slots of objects moved now are appended.
 void VisitRemembered(HeapCore& heap, Evacuation& evacuation) {
   for (Mutator* mutator = heap.world.first(); mutator != nullptr; mutator = mutator->next) {
@@ -456,6 +478,9 @@ void ReopenNurseries(HeapCore& heap, Staying& staying) {
 
 void CollectMinor(HeapCore& heap) {
   ALLOMON_DCHECK("inv.world", heap.world.IsStoppedByMe());
+  if (allomon::internal::kDebugChecks || heap.options.verify || heap.options.stress_every != 0) {
+    CheckLogs(heap);
+  }
   ALLOMON_DCHECK("inv.remembered", LogsAreComplete(heap));
   const uint64_t young_words = PrepareNurseries(heap);
   Pinning pinning(heap.young);

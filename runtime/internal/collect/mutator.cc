@@ -99,17 +99,27 @@ void AddValueStack(Slot* slots, const size_t* count) {
   CurrentMutator().ranges.push_back({slots, count});
 }
 
-void MoveValueStack(const Slot* slots, Slot* to) {
-  for (RootRange& range : CurrentMutator().ranges) {
-    if (range.slots == slots) range.slots = to;
+namespace {
+
+// The last ones were mostly made last.
+size_t PlaceOfValueStack(const Vector<RootRange>& ranges, const Slot* slots) {
+  for (size_t i = ranges.size(); i-- > 0;) {
+    if (ranges[i].slots == slots) return i;
   }
+  Fail("rule.value_stack.thread: a ValueStack belongs to the thread that made it");
+}
+
+}  // namespace
+
+void MoveValueStack(const Slot* slots, Slot* to) {
+  Vector<RootRange>& ranges = CurrentMutator().ranges;
+  ranges[PlaceOfValueStack(ranges, slots)].slots = to;
 }
 
 void RemoveValueStack(const Slot* slots) {
   Vector<RootRange>& ranges = CurrentMutator().ranges;
-  for (size_t i = ranges.size(); i-- > 0;) {
-    if (ranges[i].slots == slots) ranges.erase(ranges.begin() + static_cast<ptrdiff_t>(i));
-  }
+  const size_t place = PlaceOfValueStack(ranges, slots);
+  ranges.erase(ranges.begin() + static_cast<ptrdiff_t>(place));
 }
 
 }  // namespace allomon::gc::internal

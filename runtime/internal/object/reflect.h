@@ -9,6 +9,7 @@
 #define ALLOMON_RUNTIME_INTERNAL_OBJECT_REFLECT_H_
 
 #include <cstddef>
+#include <new>
 #include <type_traits>
 #include <utility>
 
@@ -24,12 +25,46 @@ struct AnyMember {
   operator Member() const noexcept;  // NOLINT: implicit; never defined
 };
 
-template <typename T, typename Indices, typename = void>
-struct TakesMembers : std::false_type {};
+// Initialises structs by braces, or asks the compiler whether that is possible.  A Field lets only
+// this struct leave it out, so a managed struct is no variable.
+struct Braces {
+  // Whether T{args...} compiles; a narrowing conversion does not.
+  template <typename T, typename... Args>
+  static auto Take(int)
+      -> decltype(static_cast<void>(T{std::declval<Args>()...}), std::true_type());
+  template <typename T, typename... Args>
+  static std::false_type Take(...);
+
+  // Whether T takes the initialisers `Before`, then {} for one member, then the initialisers
+  // `After`.
+  template <typename T, size_t... i, size_t... j>
+  static auto TakeEmpty(int, std::index_sequence<i...>, std::index_sequence<j...>)
+      -> decltype(static_cast<void>(T{(static_cast<void>(i), AnyMember<T>{})...,
+                                      {},
+                                      (static_cast<void>(j), AnyMember<T>{})...}),
+                  std::true_type());
+  template <typename T>
+  static std::false_type TakeEmpty(...);
+
+  template <typename T, typename... Args>
+  static constexpr bool IsNoexcept() {
+    return noexcept(T{std::declval<Args>()...});
+  }
+  template <typename T, typename... Args>
+  __attribute__((always_inline)) static void Construct(void* place, Args&&... args) {
+    if constexpr (sizeof...(Args) == 0) {
+      new (place) T(T{});  // g++ takes `new T{}` for a call of the default constructor
+    } else {
+      new (place) T{std::forward<Args>(args)...};
+    }
+  }
+};
+
+template <typename T, typename Indices>
+struct TakesMembers;
 template <typename T, size_t... i>
-struct TakesMembers<T, std::index_sequence<i...>,
-                    std::void_t<decltype(T{(static_cast<void>(i), AnyMember<T>{})...})>>
-    : std::true_type {};
+struct TakesMembers<T, std::index_sequence<i...>>
+    : decltype(Braces::Take<T, decltype(static_cast<void>(i), AnyMember<T>{})...>(0)) {};
 
 inline constexpr size_t kMaxMembers = 16;
 
@@ -40,20 +75,11 @@ struct AnyBase {
                                                        !std::is_same_v<Base, Whole>>>
   operator Base() const noexcept;  // NOLINT: implicit; never defined
 };
-template <typename T, typename = void>
-struct HasBase : std::false_type {};
 template <typename T>
-struct HasBase<T, std::void_t<decltype(T{AnyBase<T>{}})>> : std::true_type {};
+using HasBase = decltype(Braces::Take<T, AnyBase<T>>(0));
 
-// Whether T takes the initialisers `Before`, then {} for one member, then the initialisers `After`.
-template <typename T, typename Before, typename After, typename = void>
-struct TakesBraces : std::false_type {};
-template <typename T, size_t... i, size_t... j>
-struct TakesBraces<
-    T, std::index_sequence<i...>, std::index_sequence<j...>,
-    std::void_t<decltype(T{
-        (static_cast<void>(i), AnyMember<T>{})..., {}, (static_cast<void>(j), AnyMember<T>{})...})>>
-    : std::true_type {};
+template <typename T, typename Before, typename After>
+using TakesBraces = decltype(Braces::TakeEmpty<T>(0, Before(), After()));
 
 template <typename T, size_t n = kMaxMembers>
 constexpr size_t CountMembers() {

@@ -15,13 +15,8 @@ bool Nursery::Init(Window* window, size_t size_bytes, bool stress) {
   window_ = window;
   size_bytes_ = wanted_bytes_ = size_bytes;
   stress_ = stress;
-  for (int slices = stress ? 2 : 1; slices > 0; --slices) {
-    YoungSlice* const slice = YoungSlice::Map(size_bytes);
-    if (slice == nullptr) return false;
-    slice->next = first_;
-    first_ = slice;
-  }
-  if (stress) first_->Rest();
+  first_ = YoungSlice::Map(size_bytes);
+  if (first_ == nullptr) return false;
   Rewind();
   return true;
 }
@@ -84,23 +79,51 @@ bool Nursery::AddSlice(YoungSpace& space, size_t size_bytes) {
   return true;
 }
 
-// The slices that Init() took are the first ones.  Other slices are returned when no object stays
-// in them and they are not needed.
+// The slices of before rest, as long as objects stay in them.  The fresh one comes first, so a
+// stale reference faults until all addresses of the range have been used.  Many objects that stay,
+// each in a slice of its own, would use up the range: then the slice is used that has rested
+// longest.
+void Nursery::BeginFreshSlice(YoungSpace& space) {
+  constexpr size_t kMostResting = 16;
+  size_t resting = 0;
+  for (YoungSlice* slice = first_; slice != nullptr; slice = slice->next) {
+    if (slice->stays_bytes() == 0) continue;
+    ++resting;
+    if (!slice->rests()) slice->Rest();
+  }
+  YoungSlice* fresh = resting < kMostResting ? YoungSlice::Map(size_bytes_) : nullptr;
+  if (fresh != nullptr && !space.Add(fresh)) YoungSlice::Unmap(std::exchange(fresh, nullptr));
+  YoungSlice** link = &first_;
+  while (YoungSlice* const slice = *link) {
+    const bool is_last = slice->next == nullptr;
+    if (is_last && fresh == nullptr) break;
+    if (slice->stays_bytes() != 0) {
+      link = &slice->next;
+      continue;
+    }
+    *link = slice->next;
+    space.Remove(slice);
+    YoungSlice::Unmap(slice, true);
+  }
+  if (fresh == nullptr) {
+    fresh = std::exchange(*link, nullptr);
+    if (fresh->rests()) fresh->Wake();
+  }
+  fresh->next = std::exchange(first_, fresh);
+}
+
+// The slice that Init() took is the first one.  Other slices are returned when no object stays in
+// them and they are not needed.
 void Nursery::Resize(YoungSpace& space, size_t wanted_bytes) {
   if (!joined_ || first_ == nullptr) return;
   wanted_bytes_ = wanted_bytes;
-  if (stress_) {
-    YoungSlice* const rested = first_->rests() ? first_ : first_->next;
-    YoungSlice* const used = rested == first_ ? first_->next : first_;
-    rested->Wake();
-    used->Rest();
-  }
+  if (stress_) BeginFreshSlice(space);
   // Objects of several KiB do not fit between objects that stay, so a quarter of the bytes must be
   // wide holes.
   const size_t wanted_wide_bytes = wanted_bytes / 4;
   size_t bytes = hole_bytes();
   size_t wide = Sum<&YoungSlice::wide_bytes>();
-  YoungSlice** link = stress_ ? &first_->next->next : &first_->next;
+  YoungSlice** link = &first_->next;
   while (YoungSlice* const slice = *link) {
     if (slice->stays_bytes() != 0 || bytes - slice->hole_bytes() < wanted_bytes ||
         wide - slice->wide_bytes() < wanted_wide_bytes) {

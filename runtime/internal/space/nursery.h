@@ -18,7 +18,7 @@ class Nursery {
   Nursery(const Nursery&) = delete;
   Nursery& operator=(const Nursery&) = delete;
 
-  // Takes slices of `size_bytes`; in stress mode two slices, one of which rests.  False without
+  // Takes a slice of `size_bytes`; in stress mode another one after each collection.  False without
   // memory.
   bool Init(Window* window, size_t size_bytes, bool stress);
   // Sets the clock that is told when the cursor jumps; nullptr: no clock.
@@ -65,7 +65,7 @@ class Nursery {
     Rewind();
   }
   // Called after Reopen(): takes or returns slices, until there are `wanted_bytes` of holes if
-  // possible. In stress mode the slices exchange their roles.
+  // possible. In stress mode the first slice is a fresh one.
   void Resize(YoungSpace& space, size_t wanted_bytes);
 
   // inv.reserve: at most this many bytes may be allocated, because as many can be promoted.
@@ -90,6 +90,7 @@ class Nursery {
     return sum;
   }
   bool AddSlice(YoungSpace& space, size_t size_bytes);
+  void BeginFreshSlice(YoungSpace& space);
   void Rewind();
 
   void MoveCursor(uintptr_t to) {

@@ -60,7 +60,7 @@ char* TakeYoungSlice(size_t size_bytes) {
   return slice != nullptr || errno != EEXIST ? slice : TakeInSteps(kSliceBytes, size_bytes);
 }
 
-void ReturnYoungSlice(char* start, size_t size_bytes) {
+void ReturnYoungSlice(char* start, size_t size_bytes, bool rests) {
   ALLOMON_GC_UNPOISON(start, size_bytes);
   // A process with too many mappings keeps the addresses but gives the memory back.
   allomon::internal::ForgetMapping(start);
@@ -68,7 +68,7 @@ void ReturnYoungSlice(char* start, size_t size_bytes) {
     allomon::internal::NoteMapping(start, size_bytes, allomon::internal::MappingUse::kManaged);
     return ForgetMemory(start, size_bytes);
   }
-  g_next.store(reinterpret_cast<uintptr_t>(start), std::memory_order_relaxed);
+  if (!rests) g_next.store(reinterpret_cast<uintptr_t>(start), std::memory_order_relaxed);
 }
 
 absl::Status ProbeYoungRange(size_t size_bytes) {

@@ -54,7 +54,8 @@ constexpr size_t RoundToSlices(size_t bytes) {
 // Maps a piece of the range, a multiple of kSliceBytes, that reads as zero; nullptr, with errno, on
 // failure.  Thread safe.  Cost: one system call, plus one for each nursery in the way.
 char* TakeYoungSlice(size_t size_bytes);
-void ReturnYoungSlice(char* start, size_t size_bytes);
+// Mostly the next slice is taken at the same place, unless `rests`: then as late as possible.
+void ReturnYoungSlice(char* start, size_t size_bytes, bool rests = false);
 
 // Whether a slice of this size can be mapped now; on failure the status tells the reason and the
 // remedy.

@@ -67,8 +67,8 @@ YoungSlice* YoungSlice::Map(size_t size_bytes) {
   return slice;
 }
 
-void YoungSlice::Unmap(YoungSlice* slice) {
-  ReturnYoungSlice(reinterpret_cast<char*>(slice->start_), slice->size_bytes_);
+void YoungSlice::Unmap(YoungSlice* slice, bool rests) {
+  ReturnYoungSlice(reinterpret_cast<char*>(slice->start_), slice->size_bytes_, rests);
   ReleaseMemory(slice, OwnBytes(slice->size_bytes_));
 }
 

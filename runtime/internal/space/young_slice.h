@@ -33,7 +33,8 @@ class YoungSlice {
   // Maps a slice of `size_bytes`, a multiple of kSliceBytes, as one hole.  nullptr without memory
   // or addresses.
   static YoungSlice* Map(size_t size_bytes);
-  static void Unmap(YoungSlice* slice);
+  // `rests`: the addresses stay free for as long as possible.
+  static void Unmap(YoungSlice* slice, bool rests = false);
 
   uintptr_t start() const { return start_; }
   uintptr_t end() const { return start_ + size_bytes_; }

@@ -63,6 +63,47 @@ TEST_F(SamplingTest, CallbackThatAllocatesAndCollects) {
   for (size_t i = 0; i < 1500; ++i) ASSERT_EQ(kept->at(i)->length(), 48u);
 }
 
+// The depths of the call stacks of all objects.
+struct Depths {
+  explicit Depths(std::vector<size_t>* depths) : depths(depths) {}
+  std::optional<int> alloc_minor(const Allocation& a) {
+    return depths->push_back(a.callstack.size()), 0;
+  }
+  std::vector<size_t>* const depths;
+};
+// The object is the result, so the compiler may call the slow path in place of a return.
+__attribute__((noinline)) Local<Cell> MakeAsResult(Handle<Cell> tail) {
+  return make<Cell>(1, tail);
+}
+__attribute__((noinline)) Local<Cell> MakeAtSiteAsResult(Site& site) {
+  return make<Cell>(site, 1, nullptr);
+}
+__attribute__((noinline)) Local<Bytes> MakeBytesAsResult(size_t n) { return make_bytes(n); }
+__attribute__((noinline)) Local<WeakRef<Cell>> MakeWeakAsResult(Handle<Cell> target) {
+  return make_weak<Cell>(target);
+}
+__attribute__((noinline)) Local<Cell> MakeForUse(Handle<Cell> tail) {
+  Local<Cell> made = make<Cell>(1, tail);
+  asm volatile("" : : "r"(&made) : "memory");
+  return made;
+}
+
+TEST_F(SamplingTest, TheFunctionThatReturnsWhatItMakesIsOnTheStack) {
+  std::vector<size_t> depths;
+  StartOptions options = Seeded(1);
+  options.callstack_size = 256;
+  Site site("results");
+  ASSERT_TRUE(Tracker::start(1, Depths(&depths), options).ok());
+  MakeForUse(nullptr);
+  MakeAsResult(nullptr);
+  MakeAtSiteAsResult(site);
+  MakeBytesAsResult(16);
+  MakeWeakAsResult(nullptr);
+  ASSERT_TRUE(Tracker::stop().ok());
+  ASSERT_EQ(depths.size(), 5u);
+  for (const size_t depth : depths) EXPECT_EQ(depth, depths[0]);
+}
+
 // A due callback allocates words on the fast path, immediately before the allocation whose slow
 // path ran the callback.
 TEST_F(SamplingTest, WordsThatDueCallbacksAllocateAreCounted) {
