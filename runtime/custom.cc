@@ -1,6 +1,7 @@
 #include "runtime/custom.h"
 
 #include <new>
+#include <utility>
 
 #include "runtime/internal/collect/collection.h"
 #include "runtime/internal/collect/slow_path.h"
@@ -56,6 +57,17 @@ Local<CustomBlock> make_custom(void* data, uint64_t bytes, void (*release)(void*
   internal::SampleCustom(mutator, object, bytes, caller);
   pending.Become({object, data, bytes, release});
   return internal::LocalOf<CustomBlock>(object);
+}
+
+void adjust_custom(Handle<CustomBlock> block, uint64_t bytes) {
+  internal::Mutator& mutator = internal::CurrentMutator();
+  const uint64_t before = std::exchange(block->bytes_, bytes);
+  mutator.heap->custom_bytes.fetch_add(bytes - before, std::memory_order_relaxed);  // may wrap
+  if (bytes <= before) return;
+  mutator.heap->grown_bytes.fetch_add(bytes - before, std::memory_order_relaxed);
+  mutator.CheckMayAllocate();
+  internal::CollectForBytes(mutator, 0);
+  mutator.heap->RunDue(&mutator);
 }
 
 }  // namespace allomon::gc

@@ -17,6 +17,7 @@ class CustomBlock {
 
  private:
   friend Local<CustomBlock> make_custom(void*, uint64_t, void (*)(void*));
+  friend void adjust_custom(Local<CustomBlock>, uint64_t);
   void* data_;
   uint64_t bytes_;
 };
@@ -27,6 +28,11 @@ class CustomBlock {
 // word; the block itself is sampled as kNormal.  If the call throws (std::bad_alloc, the exception
 // of a callback), the caller still owns `data`.
 Local<CustomBlock> make_custom(void* data, uint64_t bytes, void (*release)(void* data));
+
+// Tells the heap that the memory of the block has now this many bytes.  A safepoint if they are
+// more: throws what make() throws, and then the block has them nevertheless.  Trackers do not see
+// the change.
+void adjust_custom(Handle<CustomBlock> block, uint64_t bytes);
 
 namespace internal {
 

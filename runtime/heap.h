@@ -25,6 +25,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "runtime/array.h"
+#include "runtime/bulk.h"
 #include "runtime/handle.h"
 #include "runtime/heap_options.h"
 #include "runtime/heap_statistics.h"

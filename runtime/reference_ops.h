@@ -3,6 +3,7 @@
 #ifndef ALLOMON_RUNTIME_REFERENCE_OPS_H_
 #define ALLOMON_RUNTIME_REFERENCE_OPS_H_
 
+#include <string_view>
 #include <type_traits>
 
 #include "runtime/type.h"
@@ -15,6 +16,7 @@ namespace allomon::gc {
 
 template <typename T>
 class StackSlot;
+class Bytes;
 class Shape;
 class Shaped;
 
@@ -121,6 +123,11 @@ ALLOMON_GC_INLINE inline bool IsA(Object* object) {
   }
 }
 
+template <typename Text, typename T>
+using IfText = std::enable_if_t<std::is_same_v<Text, std::string_view> && std::is_same_v<T, Bytes>>;
+template <typename I, typename T>
+using IfIsImmediate = std::enable_if_t<std::is_same_v<I, Immediate> && !std::is_same_v<T, Value>>;
+
 template <typename Self, typename T>
 class ReferenceOps {
  public:
@@ -153,6 +160,21 @@ class ReferenceOps {
     Object* const object = raw();
     return PointsToObject(object) &&
            (HeaderOf(object) & ~kHeaderBits) == reinterpret_cast<uintptr_t>(&shape);
+  }
+  // The bytes, or nothing if this is null.  Valid as long as the text's address, or a reference to
+  // the Bytes, is on the stack.
+  template <typename Text, IfText<Text, T>* = nullptr>
+  operator Text() const {  // NOLINT: text as text
+    return raw() == nullptr ? Text() : reinterpret_cast<T*>(raw())->view();
+  }
+  // Never called: where a reference and a number meet in `b ? cell : Value::Null()`, the compiler
+  // would try this conversion.
+  template <typename I, IfIsImmediate<I, T>* = nullptr>
+  operator I() const {  // NOLINT: as above
+    static_assert(std::is_void_v<I>,
+                  "a reference to an object is no Immediate: write Local<Value>(object), as in "
+                  "b ? Local<Value>(object) : Value::Null()");
+    return I(0);
   }
   // Returns "null", "int", "double", "bool", "constant" or the name of the object's type, for
   // messages.
@@ -187,6 +209,13 @@ class ValueOps : public ReferenceOps<Self, Value> {
   ALLOMON_GC_INLINE bool to_bool() const {
     if (__builtin_expect(!is_bool(), 0)) FailCast(word(), "bool");
     return word() == kTrueWord;
+  }
+  // Return `other` unless the Value is of that kind.
+  ALLOMON_GC_INLINE int64_t as_int_or(int64_t other) const {
+    return is_int() ? IntOfWord(word()) : other;
+  }
+  ALLOMON_GC_INLINE double as_double_or(double other) const {
+    return is_double() ? DoubleOfWord(word()) : other;
   }
   // Returns the double, or the integer as a double.
   ALLOMON_GC_INLINE double to_number() const {

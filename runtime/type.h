@@ -41,6 +41,11 @@ namespace allomon::gc {
 template <typename T>
 struct ReferencesOf {};
 
+// For such a type that has numbers only: template <> struct ReferencesOf<T> : NoReferences {};
+struct NoReferences {
+  static constexpr std::array<size_t, 0> kOffsetsBytes = {};
+};
+
 namespace internal {
 
 template <typename T, typename = void>
@@ -54,7 +59,11 @@ constexpr ReferenceList ReferencesIn() {
   static_assert(std::is_trivially_destructible_v<T>,
                 "a managed object is never destroyed: it must not own anything");
   static_assert(alignof(T) <= kWordBytes, "managed objects are 8-aligned");
-  if constexpr (ListsReferences<T>::value) {
+  if constexpr (std::is_base_of_v<NoReferences, ReferencesOf<T>>) {
+    static_assert(std::is_trivially_copyable_v<T>,
+                  "NoReferences is for a struct of numbers, but there is a Field in this one");
+    return ReferenceList();
+  } else if constexpr (ListsReferences<T>::value) {
     ReferenceList list;
     for (const size_t offset_bytes : ReferencesOf<T>::kOffsetsBytes) list.Add(offset_bytes);
     return list;

@@ -154,6 +154,30 @@ TEST(CustomBlockTest, BlockThatCouldNotBeMadeCountsNoBytes) {
   EXPECT_EQ(g_released, 100);
 }
 
+// A store cannot fail, so a collection empties the log of remembered slots.  `empty`: the thread
+// has no log yet.
+TEST(BarrierTest, WithoutMemoryForTheLogACollectionComes) {
+  constexpr size_t kCells = 6000;
+  for (const bool empty : {true, false}) {
+    const auto heap = Heap::Create(Options()).value();
+    const Mutator mutator(*heap);
+    const Root<Array<Cell>> old = make_array<Cell>(kCells);
+    if (!empty) old->at(0) = make<Cell>(0, nullptr);
+    const uint64_t before = heap->statistics().minor_collections;
+    backend::g_failing = Failing::kAll;
+    Local<Cell> cell;
+    for (size_t i = 0; i < kCells; ++i) {
+      if (i % 100 == 0) cell = make<Cell>(static_cast<long>(i / 100), nullptr);
+      backend::g_fail_at = 1;
+      old->at(i) = cell;
+      backend::g_fail_at = 0;
+    }
+    EXPECT_GT(heap->statistics().minor_collections, before);
+    heap->CollectFromTop(CollectionKind::kMajor);
+    for (size_t i = 0; i < kCells; ++i) ASSERT_EQ(old->at(i)->head, static_cast<long>(i / 100));
+  }
+}
+
 // If the table of samples cannot grow, the object is reported dead at once.  That report is also a
 // callback, and here it collects.  The runtime must not hold the new object's memory at that time,
 // since the collection would not update it.

@@ -32,6 +32,11 @@ struct Based : Cell { long more; };
 
 GOOD = """
 gc::Local<Cell> f(gc::Handle<Cell> c) { return gc::make<Cell>(1, c->tail); }
+gc::Local<gc::Value> f(bool b, gc::Local<Cell> c, gc::Local<gc::Value> v) { return b ? c : v; }
+size_t Size(std::string_view text) { return text.size(); }
+size_t f(gc::Handle<gc::Bytes> b, gc::Root<gc::Bytes>& r) { return Size(b) + Size(r); }
+int64_t f(gc::Handle<gc::Value> v) { return v.as_int_or(3); }
+gc::Local<gc::WeakRef<Cell>> g(gc::Handle<Cell> c) { return gc::make_weak<Cell>(c); }
 struct Arrays { char text[3]; gc::Field<Cell> cells[2]; long last[2][2]; gc::Field<Cell> cell; };
 static_assert(gc::internal::PointerMap(gc::internal::kReferences<Arrays>) == 0b10000110);
 static_assert(gc::internal::kMarshalMembers<Arrays>.n_references == 3);
@@ -103,6 +108,11 @@ BAD = [
     ("struct T { gc::Trailing<Cell> a; }; void f() { T t; }", IS_NO_VARIABLE),
     ("void f() { gc::WeakMap<Cell, Cell> m; }", IS_NO_VARIABLE),
     ("void f(gc::Handle<Cell> c) { auto x = c->tail; }", "write Local<T> x"),
+    ("gc::Local<gc::Value> f(bool b, gc::Handle<Cell> c) { return b ? c : gc::Value::Null(); }",
+     "write Local<Value>.object."),
+    ("struct T { gc::Field<Cell> c; };"
+     "template <> struct gc::ReferencesOf<T> : gc::NoReferences {};"
+     "auto f() { return gc::make<T>(nullptr); }", "there is a Field in this one"),
     ("auto* f() { return new gc::Local<Cell>; }", "deleted"),
     ("auto* f() { return new gc::Local<Cell>[3]; }", "deleted"),
     ("void f(gc::Handle<Cell> c) { gc::Field<Cell> copy(c->tail); }", "deleted"),

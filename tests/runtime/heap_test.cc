@@ -275,5 +275,102 @@ TEST_F(HeapTest, CountersBalance) {
   EXPECT_EQ(s.old_words, 2047u * 3 + 3002);
 }
 
+// --- Many elements at once.
+
+TEST_F(HeapTest, ArraysAreFilledCopiedAndSliced) {
+  Root<Array<Cell>> old = make_array<Cell>(2000);  // born old
+  for (const bool young : {false, true}) {
+    Root<Cell> value = make<Cell>(7, nullptr);
+    if (!young) heap_->CollectFromTop(CollectionKind::kMinor);
+    fill_array<Cell>(old, value);
+    heap_->CollectFromTop(CollectionKind::kMinor);
+    for (size_t i = 0; i < 2000; ++i) ASSERT_EQ(old->at(i), Local<Cell>(value));
+  }
+  for (size_t i = 0; i < 2000; ++i) old->at(i) = make<Cell>(static_cast<long>(i), nullptr);
+  copy_array<Cell>(old, 1, old, 0, 1999);  // to behind
+  heap_->CollectFromTop(CollectionKind::kMinor);
+  copy_array<Cell>(old, 500, old, 1000, 1000);  // to before
+  for (size_t i = 0; i < 2000; ++i) {
+    const size_t expected = i == 0 ? 0 : i < 500 || i >= 1500 ? i - 1 : i + 499;
+    ASSERT_EQ(old->at(i)->head, static_cast<long>(expected)) << i;
+  }
+  Root<Array<Cell>> slice = slice_array<Cell>(old, 3, 13);
+  EXPECT_EQ(slice->length(), 10u);
+  EXPECT_EQ(slice->at(9), old->at(12));
+  fill_array<Cell>(slice, 2, 4, nullptr);
+  EXPECT_FALSE(slice->at(2) || slice->at(3));
+  EXPECT_TRUE(slice->at(1) && slice->at(4));
+  Root<Array<Value>> numbers = make_array<Value>(5000, Value::Int(3));
+  EXPECT_EQ(numbers->at(4999).to_int(), 3);
+  EXPECT_DEATH(fill_array<Cell>(slice, 5, 11, nullptr), "rule.bounds");
+  EXPECT_DEATH(fill_array<Cell>(slice, 5, 4, nullptr), "rule.bounds");
+  EXPECT_DEATH(copy_array<Cell>(slice, 1, old, 0, 10), "rule.bounds");
+  EXPECT_DEATH(slice_array<Cell>(slice, 11, 11), "rule.bounds");
+}
+
+TEST_F(HeapTest, AGrowableArrayGrows) {
+  Root<GrowableArray<Cell>> all = make_growable<Cell>();
+  EXPECT_EQ(all->to_array()->length(), 0u);
+  for (long i = 0; i < 5000; ++i) {
+    all->push(make<Cell>(i, nullptr));
+    if (i % 700 == 0) heap_->CollectFromTop(CollectionKind::kMinor);
+  }
+  for (size_t i = 0; i < 5000; ++i) ASSERT_EQ(all->at(i)->head, static_cast<long>(i));
+  EXPECT_EQ(all->pop()->head, 4999);
+  EXPECT_EQ(all->to_array()->at(4998)->head, 4998);
+  all->resize(10);
+  all->resize(20);
+  EXPECT_EQ(all->at(9)->head, 9);
+  EXPECT_FALSE(all->at(10));
+  heap_->CollectFromTop(CollectionKind::kMajor);
+  EXPECT_LT(heap_->statistics().old_words, 20000u);  // what was dropped is dead
+  all->resize(0);
+  EXPECT_DEATH(all->pop(), "rule.bounds");
+}
+
+TEST_F(HeapTest, AStringBuilderGrows) {
+  Root<StringBuilder> text = make_string_builder();
+  EXPECT_EQ(text->view(), "");
+  std::string expected;
+  for (int i = 0; i < 2000; ++i) {
+    text->append(std::to_string(i));
+    text->push(';');
+    expected += std::to_string(i) + ";";
+    if (i == 100) {
+      text->append(text->view());  // its own bytes, which are left when it grows
+      expected += expected;
+    }
+  }
+  heap_->CollectFromTop(CollectionKind::kMinor);
+  const Local<Bytes> bytes = text->to_bytes();
+  EXPECT_EQ(bytes->view(), expected);
+  const std::string_view view = bytes;  // converts
+  EXPECT_EQ(view, expected);
+  const Local<Bytes> none;
+  EXPECT_EQ(std::string(none), "");
+  text->clear();
+  EXPECT_EQ(text->size(), 0u);
+}
+
+// More members than reflection sees.
+struct ManyNumbers {
+  double numbers[20];
+  long more;
+};
+
+}  // namespace
+
+template <>
+struct ReferencesOf<ManyNumbers> : NoReferences {};
+
+namespace {
+
+TEST_F(HeapTest, AStructOfManyNumbers) {
+  const Local<ManyNumbers> leaf = make<ManyNumbers>();
+  leaf->numbers[19] = 3;
+  heap_->Collect(CollectionKind::kMajor);
+  EXPECT_EQ(leaf->numbers[19] + static_cast<double>(leaf->more), 3);
+}
+
 }  // namespace
 }  // namespace allomon::gc

@@ -327,6 +327,30 @@ TEST_F(LifetimeTest, NullAndNumbersAreNoKeysOfAWeakMap) {
   EXPECT_DEATH(map->set(nullptr, nullptr), "rule.weak");
 }
 
+TEST_F(LifetimeTest, BytesOfACustomBlockAreAdjusted) {
+  const auto release = [](void* data) { ++*static_cast<int*>(data); };
+  int released = 0;
+  for (const bool old : {false, true}) {
+    const uint64_t majors = heap_->statistics().major_collections;
+    Root<CustomBlock> block = make_custom(&released, 100, release);
+    if (old) Minor();
+    adjust_custom(block, 50);
+    EXPECT_EQ(heap_->statistics().custom_bytes, 50u);
+    adjust_custom(block, uint64_t{1} << 30);  // more than the threshold
+    EXPECT_GT(heap_->statistics().major_collections, majors);
+    EXPECT_EQ(heap_->statistics().custom_bytes, uint64_t{1} << 30);
+    block = nullptr;
+    Major();
+    EXPECT_EQ(heap_->statistics().custom_bytes, 0u);
+    EXPECT_EQ(released, old ? 2 : 1);
+  }
+  Root<CustomBlock> young = make_custom(&released, 100, release);
+  adjust_custom(young, 200);
+  young = nullptr;
+  Minor();
+  EXPECT_EQ(heap_->statistics().custom_bytes, 0u);
+}
+
 TEST_F(LifetimeTest, FinalizerSeesClearedWeakReferencesAndMayRevive) {
   Global<Cell> revived;
   Root<Cell> cell = make<Cell>(1, nullptr);

@@ -122,6 +122,20 @@ TEST(LimitTest, HeapStaysUsableAtItsLimit) {
   }
 }
 
+TEST(LimitTest, SizesThatNeverFitAreRefusedWithoutACollection) {
+  int asked = 0;
+  HeapOptions options = Limited(9 << 20);
+  options.on_out_of_memory = [&asked](size_t) { return ++asked < 10; };
+  for (const bool limited : {false, true}) {
+    const auto heap = Heap::Create(limited ? options : HeapOptions()).value();
+    const Mutator mutator(*heap);
+    EXPECT_THROW(make_bytes(limited ? 10 << 20 : size_t{1} << 50), std::bad_alloc);
+    EXPECT_THROW(make_array<Cell>(size_t{1} << 56), std::bad_alloc);
+    EXPECT_EQ(heap->statistics().minor_collections + heap->statistics().major_collections, 0u);
+  }
+  EXPECT_EQ(asked, 0);
+}
+
 // The limit leaves room for a chunk and two of the last objects: a word of the stack may keep the
 // previous one alive.
 TEST(LimitTest, LargeObjectsRespectTheLimit) {

@@ -4,6 +4,7 @@
 #ifndef ALLOMON_TESTS_RUNTIME_MODEL_PROGRAM_H_
 #define ALLOMON_TESTS_RUNTIME_MODEL_PROGRAM_H_
 
+#include <algorithm>
 #include <cstdint>
 #include <random>
 #include <string>
@@ -56,7 +57,7 @@ class Program {
 
   void StepOnce() {
     const size_t i = Pick(kRoots);
-    switch (Pick(24)) {
+    switch (Pick(26)) {
       case 0:
       case 1:
         return Create(i);
@@ -99,6 +100,10 @@ class Program {
         return EraseFromMap(i);
       case 23:
         return TakeFromMap(i);
+      case 24:
+        return Slice(i);
+      case 25:
+        return Pick(2) == 0 ? Copy(i, Pick(kRoots)) : FillPart(i, Pick(kRoots));
       default:  // 7
         roots_[i]->left = nullptr;
         shadow(i).left = -1;
@@ -241,6 +246,40 @@ class Program {
     const size_t k = Pick(shadow(i).many.size());
     roots_[i]->many->at(k) = roots_[to];
     shadow(i).many[k] = models_[to];
+  }
+
+  // The first part of an array, or all of it.
+  void Slice(size_t i) {
+    if (!roots_[i]->many) return;
+    const size_t begin = Pick(2) * Pick(shadow(i).many.size() + 1);
+    const size_t end = begin + Pick(shadow(i).many.size() - begin + 1);
+    roots_[i]->many = slice_array<Node>(roots_[i]->many, begin, end);
+    const std::vector<int> all = shadow(i).many;
+    shadow(i).many.assign(all.begin() + static_cast<ptrdiff_t>(begin),
+                          all.begin() + static_cast<ptrdiff_t>(end));
+  }
+
+  // Between two arrays, or within one.
+  void Copy(size_t i, size_t from) {
+    if (Pick(2) == 0) from = i;
+    if (!roots_[i]->many || !roots_[from]->many) return;
+    const std::vector<int> source = shadow(from).many;
+    std::vector<int>& target = shadow(i).many;
+    const size_t begin = Pick(source.size() + 1);
+    const size_t at = Pick(target.size() + 1);
+    const size_t count = Pick(std::min(source.size() - begin, target.size() - at) + 1);
+    copy_array<Node>(roots_[i]->many, at, roots_[from]->many, begin, count);
+    std::copy_n(source.begin() + static_cast<ptrdiff_t>(begin), count,
+                target.begin() + static_cast<ptrdiff_t>(at));
+  }
+
+  void FillPart(size_t i, size_t with) {
+    if (!roots_[i]->many) return;
+    std::vector<int>& target = shadow(i).many;
+    const size_t begin = Pick(target.size() + 1);
+    const size_t count = Pick(target.size() - begin + 1);
+    fill_array<Node>(roots_[i]->many, begin, begin + count, roots_[with]);
+    std::fill_n(target.begin() + static_cast<ptrdiff_t>(begin), count, models_[with]);
   }
 
   void Write(size_t i) {

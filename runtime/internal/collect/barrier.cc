@@ -1,7 +1,10 @@
 #include "runtime/internal/collect/barrier.h"
 
 #include <algorithm>
+#include <cstring>
 
+#include "runtime/internal/collect/collection.h"
+#include "runtime/internal/collect/limit.h"
 #include "runtime/internal/collect/mark_cycle.h"
 #include "runtime/internal/collect/mutator.h"
 #include "runtime/internal/object/check.h"
@@ -19,24 +22,92 @@ void CompactLog(Mutator& mutator) {
   ALLOMON_DCHECK("inv.log", std::adjacent_find(mutator.log, t_window.log_top) == t_window.log_top);
 }
 
+// Leaves room for a slot behind the limit, which EmptyLog() needs.
+bool GrowLog(Mutator& mutator, size_t used) {
+  const size_t capacity = std::max<size_t>(4096, mutator.log_capacity * 2);
+  void* log = backend::Realloc(mutator.log, (capacity + 1) * sizeof(Slot*));
+  if (log == nullptr) return false;
+  mutator.log = static_cast<Slot**>(log);
+  mutator.log_capacity = capacity;
+  t_window.log_top = mutator.log + used;
+  t_window.log_limit = mutator.log + capacity;
+  return true;
+}
+
+// Collects instead of ending the process.  Words of the stacks keep what the caller holds in its
+// place; in a NoAllocation scope the caller may hold it elsewhere.
+void EmptyLog(Mutator& mutator, Slot* slot) {
+  ALLOMON_GC_CHECK(mutator.no_allocation == 0 && mutator.runs(),
+                   "out of memory for remembered slots in a NoAllocation scope");
+  Slot* first[1];
+  if (mutator.log == nullptr) mutator.log = t_window.log_top = first;
+  *t_window.log_top++ = slot;
+  {
+    const LimitPublisher publisher(mutator);
+    Sync(mutator);
+    Collect(*mutator.heap, CollectionKind::kMinor, &mutator);
+  }
+  if (mutator.log == first) mutator.log = t_window.log_top = nullptr;
+}
+
 }  // namespace
 
-// The barrier is no safepoint, so a collection cannot empty a full log.  The log is compacted and
-// grown.
+// The barrier is no safepoint: callbacks and finalizers do not run in it.  So mostly a full log is
+// compacted and grown.
 void LogSlotSlow(Slot* slot) noexcept {
   Mutator& mutator = CurrentMutator();
   CompactLog(mutator);
   const size_t used = static_cast<size_t>(t_window.log_top - mutator.log);
-  if (used * 2 >= mutator.log_capacity) {
-    const size_t capacity = std::max<size_t>(4096, mutator.log_capacity * 2);
-    void* log = backend::Realloc(mutator.log, capacity * sizeof(Slot*));
-    ALLOMON_GC_CHECK(log != nullptr, "out of memory for remembered slots");
-    mutator.log = static_cast<Slot**>(log);
-    mutator.log_capacity = capacity;
-    t_window.log_top = mutator.log + used;
-    t_window.log_limit = mutator.log + capacity;
+  if (used * 2 < mutator.log_capacity || GrowLog(mutator, used)) {
+    *t_window.log_top++ = slot;
+  } else {
+    EmptyLog(mutator, slot);
   }
-  *t_window.log_top++ = slot;
+}
+
+namespace {
+
+bool AnyYoung(const Slot* slots, size_t count) {
+  bool any = false;
+  for (size_t i = 0; i < count; ++i) any |= IsYoung(slots[i]);
+  return any;
+}
+
+// Like Field's assignment, to a slot of an old object.
+void StoreOld(Slot* slot, Object* value) {
+  Object* const old = *slot;
+  NoteOverwritten(slot, old);
+  // Release: partner of the marker's acquire load, as in Field.
+  __atomic_store_n(slot, value, __ATOMIC_RELEASE);
+  Remember(slot, old, value);
+}
+
+// Whether nothing has to be noted of stores: the slots are young, or neither does a collection mark
+// nor is a value young.  As no safepoint follows, it remains so; and no thread that marks reads the
+// slots, so plain stores do.
+bool StoresAreFree(const Slot* to, const Slot* values, size_t count) {
+  return IsYoung(to) || (!t_window.marking && !AnyYoung(values, count));
+}
+
+}  // namespace
+
+void FillSlots(Slot* to, size_t count, Object* value) noexcept {
+  if (StoresAreFree(to, &value, 1)) {
+    std::fill_n(to, count, value);
+  } else {
+    for (size_t i = 0; i < count; ++i) StoreOld(to + i, value);
+  }
+}
+
+void CopySlots(Slot* to, const Slot* from, size_t count) noexcept {
+  if (count == 0 || to == from) return;
+  if (StoresAreFree(to, from, count)) {
+    memmove(static_cast<void*>(to), from, count * sizeof(Slot));
+  } else if (to < from) {
+    for (size_t i = 0; i < count; ++i) StoreOld(to + i, from[i]);
+  } else {
+    for (size_t i = count; i-- > 0;) StoreOld(to + i, from[i]);
+  }
 }
 
 void NoteReadSlow(Object* object) noexcept {

@@ -40,6 +40,11 @@ __attribute__((always_inline)) inline void Remember(Slot* slot, Object* old, Obj
   *t_window.log_top++ = slot;
 }
 
+// Stores into `count` slots of one object, with the barrier of each.  The ranges of CopySlots() may
+// overlap.  No safepoints.
+void FillSlots(Slot* to, size_t count, Object* value) noexcept;
+void CopySlots(Slot* to, const Slot* from, size_t count) noexcept;
+
 }  // namespace allomon::gc::internal
 
 #endif  // ALLOMON_RUNTIME_INTERNAL_COLLECT_BARRIER_H_

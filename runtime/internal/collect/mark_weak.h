@@ -56,8 +56,10 @@ void FilterTables(HeapCore& heap, const Marker<kMode>& marker, WasThere was_ther
   for (Mutator* m = heap.world.first(); m != nullptr; m = m->next) {
     m->survival.AfterMajor(is_marked, was_there);
   }
-  heap.due_actions += heap.customs.MoveDead(
-      0, [&marker](const CustomBlockEntry& entry) { return !marker.IsMarked(entry.object); });
+  heap.due_actions += heap.customs.MoveDead(0, [&marker](CustomBlockEntry& entry) {
+    entry.bytes = entry.bytes_now();
+    return !marker.IsMarked(entry.object);
+  });
   heap.identities.AfterMajor(is_marked);
 }
 

@@ -336,6 +336,7 @@ void VisitEphemerons(HeapCore& heap, Evacuation& evacuation) {
 // Young custom blocks that were not moved are dead.
 void FilterCustoms(HeapCore& heap) ALLOMON_REQUIRES(heap.tables_mutex) {
   heap.due_actions += heap.customs.MoveDead(heap.customs.first_young, [](CustomBlockEntry& entry) {
+    entry.bytes = entry.bytes_now();
     entry.object = Survivor(entry.object);
     return entry.object == nullptr;
   });

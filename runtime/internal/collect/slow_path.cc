@@ -1,5 +1,7 @@
 #include "runtime/internal/collect/slow_path.h"
 
+#include <sys/resource.h>
+
 #include <algorithm>
 #include <new>
 
@@ -90,6 +92,18 @@ BlockHandle Sample(Mutator& mutator, const Request& request, FrameState caller) 
   return handle;
 }
 
+// Whether no collection makes room for so many bytes: the limit, the processor's addresses, or
+// those of the process are fewer.
+bool IsHopeless(const HeapCore& heap, size_t bytes) {
+  constexpr size_t kFewBytes = size_t{64} << 20;  // below, asking the system costs more
+  constexpr size_t kAddresses = size_t{1} << 47;
+  if (heap.options.limit_bytes != 0 && bytes > heap.options.limit_bytes) return true;
+  if (bytes < kFewBytes) return false;
+  rlimit addresses = {};
+  return bytes >= kAddresses ||
+         (getrlimit(RLIMIT_AS, &addresses) == 0 && bytes > addresses.rlim_cur);
+}
+
 bool FindOldRoom(Mutator& mutator, size_t bytes) {
   if (mutator.old.Fits(bytes)) return true;
   Sync(mutator);
@@ -153,6 +167,7 @@ Object* AllocateLargeSlow(Mutator& mutator, uint64_t words, uint64_t size_bytes,
   Sync(mutator);
   Attend(mutator);
   const size_t bytes = LargeSpace::BytesFor(words);
+  if (IsHopeless(*mutator.heap, bytes)) throw std::bad_alloc();
   if (mutator.heap->WantsMajor(bytes)) CollectForGrowth(*mutator.heap, mutator, bytes);
   mutator.heap->RunDue(&mutator);
   PendingBlock pending(mutator.heap->samples, mutator.new_samples,

@@ -127,7 +127,7 @@ auto MembersOf(T& whole) {
   static_assert(!has_base, "reflection does not see into base classes: specialise ReferencesOf<T>");
   static_assert(!is_wide,
                 "reflection sees 16 members, where elements of arrays count: specialise "
-                "ReferencesOf<T>");
+                "ReferencesOf<T>, without references: struct ReferencesOf<T> : NoReferences {}");
   constexpr size_t n = has_base || is_wide ? 0 : CountDeclared<T>();
   static_assert(n > 0 || std::is_empty_v<T> || has_base || is_wide,
                 "a managed type must be an aggregate");

@@ -84,7 +84,7 @@ bool SnapshotWriter::FindOutside(HeapCore& heap) {
   const Vector<CustomBlockEntry>& entries = heap.customs.entries;
   if (!TryReserve(outside_, entries.size())) return false;
   for (const CustomBlockEntry& entry : entries) {
-    outside_.push_back({numbers_->Of(entry.object), IdOf(entry.object) - 1, entry.bytes});
+    outside_.push_back({numbers_->Of(entry.object), IdOf(entry.object) - 1, entry.bytes_now()});
   }
   std::sort(outside_.begin(), outside_.end(),
             [](const Outside& a, const Outside& b) { return a.block < b.block; });

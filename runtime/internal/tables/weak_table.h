@@ -25,8 +25,12 @@ struct Finalizer {
 struct CustomBlockEntry {
   Object* object;
   void* data;
-  uint64_t bytes;
+  uint64_t bytes;  // those of the block when it was made, or found dead
   void (*release)(void* data);
+
+  // The block has its bytes in its second word (CustomBlock in custom.h), also when it is found
+  // dead: its memory is not used again before.
+  uint64_t bytes_now() const { return WordsOf(object)[1]; }
 };
 
 // Entries in [0, first_young) belong to objects outside of the young range.  The entries of dead

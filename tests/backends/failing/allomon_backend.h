@@ -39,10 +39,9 @@ inline void* Calloc(size_t size_bytes) {
 inline void* Aligned(size_t alignment_bytes, size_t size_bytes) {
   return Fails(Failing::kChunks) ? nullptr : memalign(alignment_bytes, size_bytes);
 }
-// Realloc never fails.  Only the log of remembered slots grows by it, and a write barrier could
-// only abort on a failure (runtime/README.md, "Limits").
+// The log of remembered slots grows by it.
 inline void* Realloc(void* block, size_t size_bytes) {
-  return realloc(block, size_bytes == 0 ? 1 : size_bytes);
+  return Fails(Failing::kAll) ? nullptr : realloc(block, size_bytes == 0 ? 1 : size_bytes);
 }
 inline void Free(void* block) { free(block); }
 inline size_t UsableSize(const void* block) { return malloc_usable_size(const_cast<void*>(block)); }

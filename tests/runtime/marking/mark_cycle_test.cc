@@ -93,6 +93,32 @@ TEST_F(MarkCycleTest, AReferenceThatMovesBehindTheMarkerKeepsItsObject) {
   }
 }
 
+// The same by ranges: what they overwrite is noted.
+TEST_F(MarkCycleTest, ReferencesThatAreCopiedBehindTheMarkerKeepTheirObjects) {
+  constexpr size_t kLists = 1200;
+  Root<Array<Cell>> from = make_array<Cell>(kLists);
+  Root<Array<Cell>> to = make_array<Cell>(kLists);
+  for (size_t i = 0; i < kLists; ++i) from->at(i) = MakeList(20);
+  Begin();
+  size_t moved = 0;
+  for (; cycle().is_marking(); Slice()) {
+    for (int k = 0; k < 4 && moved < kLists; ++k, moved += 10) {
+      copy_array<Cell>(to, kLists - 10 - moved, from, moved, 10);
+      fill_array<Cell>(from, moved, moved + 10, moved % 20 == 0 ? nullptr : MakeList(3));
+    }
+  }
+  EXPECT_GT(moved, 400u);
+  Finish();
+  for (size_t i = 0; i < kLists; ++i) {
+    const size_t block = i / 10 * 10;
+    const Local<Cell> list = i < moved ? to->at(kLists - 10 - block + i % 10) : from->at(i);
+    ASSERT_EQ(Sum(list), 190) << i;
+    if (i < moved) {
+      ASSERT_EQ(Sum(from->at(i)), block % 20 == 0 ? 0 : 3);
+    }
+  }
+}
+
 TEST_F(MarkCycleTest, AReferenceThatOnlyTheStackHasKeepsItsObject) {
   Root<Array<Cell>> from = make_array<Cell>(200);
   for (size_t i = 0; i < 200; ++i) from->at(i) = MakeList(20);
