@@ -451,11 +451,11 @@ void ReopenNurseries(HeapCore& heap, Staying& staying) {
     return staying.Keeps(slice, object);
   };
   for (Mutator* mutator = heap.world.first(); mutator != nullptr; mutator = mutator->next) {
-    FilterEphemerons(mutator->weaks);
+    if (!mutator->weaks.empty()) FilterEphemerons(mutator->weaks);
     mutator->noted_for_check.clear();
     mutator->window->log_top = mutator->log;
   }
-  FilterEphemerons(heap.left_weaks);
+  if (!heap.left_weaks.empty()) FilterEphemerons(heap.left_weaks);
   // Survivor() must not be called after this line: the originals are gone.
   for (Mutator* mutator = heap.world.first(); mutator != nullptr; mutator = mutator->next) {
     mutator->ReopenNursery(keep);
