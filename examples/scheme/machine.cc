@@ -247,7 +247,10 @@ void Machine::Spill(Slot* header) {
   const size_t n = static_cast<size_t>(header - bottom_) + 2;
   if (n == 2) return;  // nothing is below
   const size_t total = n + (frames_ == nullptr ? 0 : frames_->total);
-  if (total > kMostValues) throw Fatal("the recursion is too deep: " + CodeOf(header + 3)->name);
+  if (total > kMostValues) {
+    const Code* const code = CodeOf(header + 3);  // null when call/cc is called
+    throw Fatal("the recursion is too deep" + (code == nullptr ? "" : ": " + code->name));
+  }
   const gc::Local<Vector> words = gc::make_array<Value>(n);
   for (size_t i = 0; i < n; ++i) words->at(i) = bottom_[i];
   frames_ = gc::make<Frames>(words, n, total, frames_);
