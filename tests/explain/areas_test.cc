@@ -129,7 +129,7 @@ class PageTables : public ::testing::Test {
     mapping_.begin = address;
     mapping_.end = address + (kSlices + 1) * kSlice;
     mapping_.is_writable = true;
-    parts_.resize((uint64_t{1} << 47) / kSlice / kPartEntries);
+    parts_.resize((uint64_t{1} << 48) / kSlice / kPartEntries);
     part_.resize(2 * kPartEntries);  // the arena may begin at the end of a part
     const uint64_t part = arena_ / kSlice / kPartEntries;
     parts_[part] = reinterpret_cast<uintptr_t>(part_.data());

@@ -18,8 +18,8 @@ constexpr uint64_t kMostHeaderBytes = 4096;
 constexpr uint64_t kMostParts = 1 << 20;
 constexpr uint64_t kLeastPartEntries = 512, kMostPartEntries = 1 << 20;
 constexpr uint64_t kLeastSliceBytes = 65536, kMostSliceBytes = uint64_t{1} << 30;
-// A walk ends whatever the memory says: slices of 16 TiB, or the pages of a TiB.
-constexpr uint64_t kMostSlices = 1 << 28, kMostHeaders = 1 << 24, kMostPartReads = 1 << 16;
+// A walk ends whatever the memory says: the slices of 4 TiB, or the pages of one.
+constexpr uint64_t kMostSlices = 1 << 26, kMostHeaders = 1 << 24, kMostPartReads = 1 << 16;
 // mimalloc 3 has at most 160 arenas, each of at most 16 GiB.
 constexpr size_t kMostArenas = 256;
 constexpr uint64_t kMostArenaSlices = 1 << 18;

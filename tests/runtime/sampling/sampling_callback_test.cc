@@ -101,7 +101,8 @@ TEST_F(SamplingTest, TheFunctionThatReturnsWhatItMakesIsOnTheStack) {
   MakeWeakAsResult(nullptr);
   ASSERT_TRUE(Tracker::stop().ok());
   ASSERT_EQ(depths.size(), 5u);
-  for (const size_t depth : depths) EXPECT_EQ(depth, depths[0]);
+  // Under a sanitizer some helpers are not inlined, and come on top.
+  for (const size_t depth : depths) EXPECT_GE(depth, depths[0]);
 }
 
 // A due callback allocates words on the fast path, immediately before the allocation whose slow
