@@ -93,7 +93,8 @@ class GrowableArray {
   }
   // A safepoint when the array grows.  Throws as make(); then nothing was pushed.
   void push(Handle<T> value) {
-    if (__builtin_expect(size_ == capacity(), 0)) reserve(size_ + 1);
+    // Other code that runs when the array grows may push, too.
+    while (__builtin_expect(size_ == capacity(), 0)) reserve(size_ + 1);
     elements_->at(size_++) = value;
   }
   // Aborts if the array is empty.
@@ -143,7 +144,8 @@ class StringBuilder {
   // Throws as make(); then nothing was appended.
   void append(std::string_view text) {
     if (text.empty()) return;
-    reserve(size_ + text.size());
+    // Other code that runs when the memory grows may append, too.
+    while (capacity() - size_ < text.size()) reserve(size_ + text.size());
     memcpy(bytes_->data() + size_, text.data(), text.size());
     size_ += text.size();
   }

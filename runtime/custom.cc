@@ -61,11 +61,11 @@ Local<CustomBlock> make_custom(void* data, uint64_t bytes, void (*release)(void*
 
 void adjust_custom(Handle<CustomBlock> block, uint64_t bytes) {
   internal::Mutator& mutator = internal::CurrentMutator();
+  mutator.CheckMayAllocate();
   const uint64_t before = std::exchange(block->bytes_, bytes);
   mutator.heap->custom_bytes.fetch_add(bytes - before, std::memory_order_relaxed);  // may wrap
   if (bytes <= before) return;
   mutator.heap->grown_bytes.fetch_add(bytes - before, std::memory_order_relaxed);
-  mutator.CheckMayAllocate();
   internal::CollectForBytes(mutator, 0);
   mutator.heap->RunDue(&mutator);
 }

@@ -70,7 +70,8 @@ struct HeapOptions {
 
   // Called when the limit is reached (or the system refuses memory) and a major collection has not
   // helped.  Runs on the allocating thread, and may drop references.  Returns whether to try once
-  // more; otherwise the allocation throws std::bad_alloc.
+  // more; otherwise the allocation throws std::bad_alloc.  Not called for sizes above the limit or
+  // above the addresses of the process, which are refused without a collection.
   std::function<bool(size_t wanted_bytes)> on_out_of_memory;
 
   // Called after RequestSafepoint(), on the requested thread, at its next safepoint

@@ -57,8 +57,9 @@ class WeakMap {
     internal::Object* value = nullptr;
     return internal::FindInWeakMap(table_, internal::Access::Raw(key), &value);
   }
-  // Null if there is no such entry.  This and has() are no safepoints.  Cost: a lock, and one or
-  // two cache misses.
+  // Null if there is no such entry.  This, has() and erase() are no safepoints.  They give a young
+  // key an identity, and throw std::bad_alloc if there is no memory for it.  Cost: a lock, and one
+  // or two cache misses.
   Local<V> get(Handle<K> key) const {
     internal::Object* value = nullptr;
     internal::FindInWeakMap(table_, internal::Access::Raw(key), &value);
@@ -69,7 +70,7 @@ class WeakMap {
   void set(Handle<K> key, Handle<V> value) {
     internal::SetInWeakMap(table_, internal::Access::Raw(key), internal::Access::Raw(value));
   }
-  // Returns whether there was such an entry.  No safepoint.
+  // Returns whether there was such an entry.
   bool erase(Handle<K> key) {
     return internal::EraseFromWeakMap(table_, internal::Access::Raw(key));
   }

@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <cstring>
 
-#include "runtime/internal/collect/collection.h"
-#include "runtime/internal/collect/limit.h"
 #include "runtime/internal/collect/mark_cycle.h"
 #include "runtime/internal/collect/mutator.h"
 #include "runtime/internal/object/check.h"
@@ -22,10 +20,9 @@ void CompactLog(Mutator& mutator) {
   ALLOMON_DCHECK("inv.log", std::adjacent_find(mutator.log, t_window.log_top) == t_window.log_top);
 }
 
-// Leaves room for a slot behind the limit, which EmptyLog() needs.
 bool GrowLog(Mutator& mutator, size_t used) {
   const size_t capacity = std::max<size_t>(4096, mutator.log_capacity * 2);
-  void* log = backend::Realloc(mutator.log, (capacity + 1) * sizeof(Slot*));
+  void* log = backend::Realloc(mutator.log, capacity * sizeof(Slot*));
   if (log == nullptr) return false;
   mutator.log = static_cast<Slot**>(log);
   mutator.log_capacity = capacity;
@@ -34,35 +31,19 @@ bool GrowLog(Mutator& mutator, size_t used) {
   return true;
 }
 
-// Collects instead of ending the process.  Words of the stacks keep what the caller holds in its
-// place; in a NoAllocation scope the caller may hold it elsewhere.
-void EmptyLog(Mutator& mutator, Slot* slot) {
-  ALLOMON_GC_CHECK(mutator.no_allocation == 0 && mutator.runs(),
-                   "out of memory for remembered slots in a NoAllocation scope");
-  Slot* first[1];
-  if (mutator.log == nullptr) mutator.log = t_window.log_top = first;
-  *t_window.log_top++ = slot;
-  {
-    const LimitPublisher publisher(mutator);
-    Sync(mutator);
-    Collect(*mutator.heap, CollectionKind::kMinor, &mutator);
-  }
-  if (mutator.log == first) mutator.log = t_window.log_top = nullptr;
-}
-
 }  // namespace
 
-// The barrier is no safepoint: callbacks and finalizers do not run in it.  So mostly a full log is
-// compacted and grown.
+// The barrier is no safepoint, so a collection cannot empty a full log: callers hold references
+// that it would move, and have stored others that are not logged yet.  The log is compacted and
+// grown. Without memory it is used to its end.
 void LogSlotSlow(Slot* slot) noexcept {
   Mutator& mutator = CurrentMutator();
   CompactLog(mutator);
   const size_t used = static_cast<size_t>(t_window.log_top - mutator.log);
-  if (used * 2 < mutator.log_capacity || GrowLog(mutator, used)) {
-    *t_window.log_top++ = slot;
-  } else {
-    EmptyLog(mutator, slot);
+  if (used * 2 >= mutator.log_capacity && !GrowLog(mutator, used)) {
+    ALLOMON_GC_CHECK(used < mutator.log_capacity, "out of memory for remembered slots");
   }
+  *t_window.log_top++ = slot;
 }
 
 namespace {
