@@ -48,7 +48,7 @@ SCHEME_ERRORS = [
      "x.scm:1: (program): an exact integer of more than 51 bits"),
     ("(define (f x) (+ x (f x)))\n(f 1)", "the recursion is too deep: f"),
     ("(define (f) (+ 1 (call/cc (lambda (k) (+ 1 (f))))))\n(f)", "the recursion is too deep"),
-    ("(define-syntax f (syntax-rules () ((_ x) (f (x)))))\n(f 1)",
+    ("(define-syntax f (syntax-rules () ((_ x) (f x))))\n(f 1)",
      "x.scm:2: the expansion of a macro does not end: f"),
     ("(define-syntax f (syntax-rules () ((_ x) x)))\n(f)",
      "x.scm:2: no rule of the macro is for this: (f)"),
