@@ -87,7 +87,8 @@ void Print(const Rows& all) {
   fputs("allocated KB  died young  died old  lives  type              function\n", stderr);
   static constexpr size_t kMostRows = 16;
   for (size_t i = 0; i < std::min(kMostRows, rows.size()); ++i) {
-    const auto& [key, row] = rows[i];
+    const std::pair<uintptr_t, std::string>& key = rows[i].first;
+    const Row& row = rows[i].second;
     const auto share = [&](double part) { return 100 * part / row.allocated; };
     allomon::ManagedFunctionName name = {};
     std::string where = "(the interpreter)";
