@@ -696,9 +696,8 @@ class Expander {
   }
 
   Node* ExpandToplevel(Handle form) {
-    const Local x = form;
-    if (const Macro* const macro = MacroOf(x, nullptr))
-      return ExpandToplevel(Apply(*macro, x, nullptr));
+    Local x = form;
+    while (const Macro* const macro = MacroOf(x, nullptr)) x = Apply(*macro, x, nullptr);
     const Form head = x.is<Pair>() ? FormOf(Car(x), nullptr) : kNoForm;
     if (head == kBegin) {
       Node* const node = New(Node::kSequence, {Nothing()});
