@@ -174,6 +174,21 @@ TEST(BarrierTest, WithoutMemoryToGrowTheLogIsUsedToItsEnd) {
   for (size_t i = 0; i < kCells; ++i) ASSERT_EQ(old->at(i)->head, 41);
 }
 
+TEST(BarrierDeathTest, ALogThatIsFullEndsTheProcess) {
+  ::testing::FLAGS_gtest_death_test_style = "threadsafe";
+  const auto fill = [] {
+    constexpr size_t kCells = 5000;
+    const auto heap = Heap::Create(Options()).value();
+    const Mutator mutator(*heap);
+    const Root<Array<Cell>> old = make_array<Cell>(kCells);
+    const Local<Cell> cell = make<Cell>(41, nullptr);
+    old->at(0) = cell;
+    backend::g_realloc_fails = true;
+    for (size_t i = 0; i < kCells; ++i) old->at(i) = cell;
+  };
+  EXPECT_DEATH(fill(), "out of memory for remembered slots");
+}
+
 // If the table of samples cannot grow, the object is reported dead at once.  That report is also a
 // callback, and here it collects.  The runtime must not hold the new object's memory at that time,
 // since the collection would not update it.

@@ -524,6 +524,12 @@ class Debuginfod(Names):
             self.check_named(text)
             self.assertIn("takes no connection", " ".join(text.split()))
 
+    def test_a_server_of_https_is_a_note_beside_others(self):
+        with Server(self.answers()) as server:
+            text = self.ask("https://debuginfod.example " + server.url)
+            self.check_named(text)
+            self.assertIn("is of https", " ".join(text.split()))
+
     def test_pprof_files(self):
         pprof = self.path("server.pb.gz")
         self.assertEqual(

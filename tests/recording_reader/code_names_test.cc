@@ -484,6 +484,25 @@ TEST(SymbolPackTest, WhatIsDamagedIsRefusedOrRead) {
   EXPECT_LT(accepted, kTimes);
 }
 
+// A small pack may name an address by text without end.
+TEST(SymbolPackTest, TextOfAnAddressIsBounded) {
+  const std::string name(100'000, 'n');
+  const std::string head = "allomon symbols 1\nF\t" + name + "\t\t\t0\nC\tk\t/p\tlibrary\n";
+  std::string frames = "0:1:0";
+  for (int i = 1; i < 10; ++i) frames += " 0:1:0";
+  EXPECT_TRUE(IsAccepted(head + "A\t1\t1\t" + frames + "\nend\n"));
+  EXPECT_FALSE(IsAccepted(head + "A\t1\t1\t" + frames + " 0:1:0\nend\n"));
+  // Writers leave out what readers refuse.
+  SymbolPackWriter writer;
+  writer.AddCode("build-id aa", "/a", true, {});
+  const CodeFrame frame = {name, "", 1, true, "", 0};
+  writer.AddAddress("build-id aa", 1, 1, std::vector<CodeFrame>(10, frame));
+  writer.AddAddress("build-id aa", 2, 2, std::vector<CodeFrame>(11, frame));
+  writer.AddAddress("build-id aa", 3, 3, std::vector<CodeFrame>(5000, {"f", "", 1, true, "", 0}));
+  EXPECT_EQ(writer.addresses(), 1u);
+  EXPECT_TRUE(IsAccepted(writer.Text()));
+}
+
 TEST(SymbolPackTest, NumbersThatAreNoneAreRefused) {
   const std::string head = "allomon symbols 1\nF\tf\t\t\t0\nC\tk\t/p\tlibrary\n";
   EXPECT_TRUE(IsAccepted(head + "A\t1\t1\t0:1:0\nA\t2\t1\t0:1:0 0:2:9\nend\n"));

@@ -218,9 +218,16 @@ std::unique_ptr<Debuginfod> Debuginfod::Make(const std::string& urls, std::strin
     const std::string url(rest.substr(0, space));
     rest.remove_prefix(std::min(space + 1, rest.size()));
     if (url.empty()) continue;
-    if (!ParseUrl(url, &client->servers_.emplace_back(), why)) return nullptr;
+    Server server;
+    if (ParseUrl(url, &server, why)) {
+      client->servers_.push_back(std::move(server));
+    } else if (url.rfind(kHttps, 0) == 0) {
+      client->Note(*why);  // distributions name such a server; others may be there
+    } else {
+      return nullptr;
+    }
   }
-  *why = "no server is named";
+  if (why->empty()) *why = "no server is named";
   return client->servers_.empty() ? nullptr : std::move(client);
 }
 

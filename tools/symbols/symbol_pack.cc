@@ -18,6 +18,10 @@ constexpr int kHex = 16;
 constexpr int kDecimal = 10;
 // Deeper inlining is not written by compilers.
 constexpr size_t kMostFrames = 4096;
+// Programs of 100 MB of code have fewer.  A pack of these numbers takes some 1.5 GiB.
+constexpr size_t kMostFunctions = 1 << 21, kMostFramesOfAll = 1 << 25, kMostAddresses = 1 << 23;
+// The names and files of all frames at an address, which FramesAt() copies.
+constexpr size_t kMostTextBytes = 1 << 20;
 
 // ---- Lines are fields with tabs between.  A field has neither tabs nor ends of lines.
 
@@ -167,6 +171,7 @@ class SymbolPackReader {
         function.start_line < 0) {
       return false;
     }
+    if (pack_.functions_.size() == kMostFunctions) return false;
     pack_.functions_.push_back(std::move(function));
     return true;
   }
@@ -209,6 +214,7 @@ class SymbolPackReader {
     }
     std::vector<PackedAddress>& known = code_->addresses;
     if (!known.empty() && known.back().address >= address.address) return false;
+    if (++addresses_ > kMostAddresses) return false;
     known.push_back(address);
     return true;
   }
@@ -216,6 +222,7 @@ class SymbolPackReader {
   // "3:12:5 0:7:0": a function, a line and a column each.
   bool ReadFrames(std::string_view text, PackedAddress* address) {
     address->first_frame = pack_.frames_.size();
+    size_t text_bytes = 0;
     while (!text.empty()) {
       const size_t space = std::min(text.find(' '), text.size());
       const std::string_view pair = text.substr(0, space);
@@ -229,6 +236,9 @@ class SymbolPackReader {
           ++address->frames > kMostFrames) {
         return false;
       }
+      const PackedFunction& function = pack_.functions_[frame.function];
+      text_bytes += function.name.size() + function.symbol.size() + function.file.size();
+      if (text_bytes > kMostTextBytes || pack_.frames_.size() == kMostFramesOfAll) return false;
       pack_.frames_.push_back(frame);
     }
     return address->frames > 0;
@@ -236,6 +246,7 @@ class SymbolPackReader {
 
   SymbolPack& pack_;
   PackedCode* code_ = nullptr;  // that of the lines that follow
+  size_t addresses_ = 0;
   bool has_ended_ = false;
 };
 
@@ -282,7 +293,12 @@ void SymbolPackWriter::AddCode(const std::string& key, const std::string& path, 
 void SymbolPackWriter::AddAddress(const std::string& key, uint64_t address, uint64_t start,
                                   const std::vector<CodeFrame>& frames) {
   const auto code = code_.find(key);
-  if (code == code_.end() || frames.empty()) return;
+  if (code == code_.end() || frames.empty() || frames.size() > kMostFrames) return;
+  size_t text_bytes = 0;
+  for (const CodeFrame& frame : frames) {
+    text_bytes += frame.name.size() + frame.symbol.size() + frame.file.size();
+  }
+  if (text_bytes > kMostTextBytes) return;  // a reader would refuse it
   const auto [place, is_new] = code->second.addresses.try_emplace(address);
   if (!is_new) return;
   place->second.start = start;

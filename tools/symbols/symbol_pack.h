@@ -73,7 +73,8 @@ struct PackedCode {
 class SymbolPack {
  public:
   // False if the text is no pack, or a damaged one; then `why` is a phrase without the file's name.
-  // Memory: at most some six times the text.
+  // A pack with more than any program has is a damaged one: so memory is bounded by some 1.5 GiB
+  // and twice the text.
   static bool Parse(std::string_view text, SymbolPack* pack, std::string* why);
 
   const std::map<std::string, PackedCode>& code() const { return code_; }
