@@ -404,6 +404,9 @@ class Packs(Names):
         self.check_refused("neither pack nor show", "symbols", "unpack")
         self.check_refused("name the heap profile", "symbols", "pack")
         self.check_refused("show writes no file", "symbols", "show", "-o", "x", self.pack)
+        self.check_refused(
+            "show looks nothing up", "symbols", "show", "--debug-dir=/", self.pack
+        )
         self.check_refused("is no pack", "symbols", "show", self.recording)
         os.unlink(self.server)
         status, _, err = self.allomon("symbols", "pack", "-o", self.pack, self.recording)
@@ -539,6 +542,13 @@ class Debuginfod(Names):
         self.recording = pprof
         with Server(self.answers()) as server:
             self.check_named(self.ask(server))
+            # All that a recording's functions have: memprof needs linker names and first lines.
+            status, out, err = self.allomon(
+                "export", "--format=memprof", "--debuginfod=" + server.url, pprof,
+                DEBUGINFOD_CACHE_PATH=self.cache,
+            )
+            self.assertEqual((status, err), (0, ""))
+            self.assertRegex(out, r"LineOffset: [1-9][0-9]*, Column: [1-9]")
 
     def test_servers_that_are_gone_or_broken(self):
         with socket.create_server(("127.0.0.1", 0)) as gone:

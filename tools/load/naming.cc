@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <map>
 #include <memory>
-#include <optional>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -153,15 +153,17 @@ class Namer {
     if (frames.empty() || !frames.front().named) return;
     location->lines.clear();
     for (const CodeFrame& frame : frames) {
-      const auto line = static_cast<uint32_t>(frame.line > 0 ? frame.line : 0);
-      location->lines.push_back({FunctionOf(frame), line});
+      location->lines.push_back({FunctionOf(frame), static_cast<uint32_t>(std::max(frame.line, 0)),
+                                 static_cast<uint32_t>(std::max(frame.column, 0))});
     }
   }
 
   uint32_t FunctionOf(const CodeFrame& frame) {
     const auto number = static_cast<uint32_t>(profile_->functions.size());
-    const auto [at, is_new] = functions_.try_emplace({frame.name, frame.file}, number);
-    if (is_new) profile_->functions.push_back({frame.name, "", frame.file, 0});
+    heap::Function function = recording::FunctionOf(frame);
+    const auto [at, is_new] =
+        functions_.try_emplace({function.name, function.file, function.start_line}, number);
+    if (is_new) profile_->functions.push_back(std::move(function));
     ALLOMON_DCHECK_LT("inv.load.numbers", at->second, profile_->functions.size());
     return at->second;
   }
@@ -169,7 +171,8 @@ class Namer {
   const NameSources& sources_;
   const Unidentified unidentified_;
   HeapProfile* const profile_;
-  std::map<std::pair<std::string, std::string>, uint32_t> functions_;  // by name and file
+  // By name, file and line.
+  std::map<std::tuple<std::string, std::string, uint32_t>, uint32_t> functions_;
   bool named_without_id_ = false;
 };
 

@@ -47,6 +47,10 @@ absl::Status Check(const Options& options) {
                                       : "name the pack of symbols to show");
   }
   if (options.verb == "show" && !options.output.empty()) return Bad("-o: show writes no file");
+  const NameSources& names = options.name_sources;
+  if (options.verb == "show" && (names.AreTold() || !names.debug_dir.empty())) {
+    return Bad("--symbols, --debuginfod and --debug-dir are of pack: show looks nothing up");
+  }
   return absl::OkStatus();
 }
 

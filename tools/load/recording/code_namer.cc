@@ -1,5 +1,6 @@
 #include "tools/load/recording/code_namer.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "tracker/base/check.h"
@@ -72,6 +73,11 @@ void CodeNamer::Collect(uint64_t address, uint64_t start, const std::vector<Code
     sources_.collected->AddCode(key_, code_.path, code_.is_program, std::move(segments));
   }
   sources_.collected->AddAddress(key_, address, start, frames);
+}
+
+heap::Function FunctionOf(const CodeFrame& frame) {
+  return {frame.name, frame.symbol == frame.name ? "" : frame.symbol, frame.file,
+          static_cast<uint32_t>(std::max(frame.start_line, 0))};
 }
 
 }  // namespace allomon::recording

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "tools/heap/heap_profile.h"
 #include "tools/load/recording/find_code.h"
 #include "tools/symbols/code_file.h"
 #include "tools/symbols/name_sources.h"
@@ -47,6 +48,9 @@ class CodeNamer {
   bool is_collected_ = false;
   bool misses_ = false;  // an address had neither a pack nor a file
 };
+
+// The function of a frame, as profiles have it.
+heap::Function FunctionOf(const CodeFrame& frame);
 
 }  // namespace allomon::recording
 

@@ -68,10 +68,7 @@ void CodeNames::LookUpFile(uint32_t number) {
 }
 
 heap::Line CodeNames::LineOf(const CodeFrame& frame) {
-  const std::string linker_name = frame.symbol == frame.name ? "" : frame.symbol;
-  const auto start_line = static_cast<uint32_t>(std::max(frame.start_line, 0));
-  return {AddFunction({frame.name, linker_name, frame.file, start_line}),
-          static_cast<uint32_t>(std::max(frame.line, 0)),
+  return {AddFunction(FunctionOf(frame)), static_cast<uint32_t>(std::max(frame.line, 0)),
           static_cast<uint32_t>(std::max(frame.column, 0))};
 }
 
