@@ -195,6 +195,22 @@ long ByteStrings(int count) {
   return sum;
 }
 
+// 50 MB of byte strings of one length, each replaced twelve times at random.
+long Steady(int bytes_each) {
+  const size_t n = 50'000'000 / static_cast<size_t>(bytes_each);
+  const gc::Local<gc::Array<gc::Bytes>> table = gc::make_array<gc::Bytes>(n);
+  uint64_t random = 42;
+  long sum = 0;
+  for (size_t i = 0; i < 13 * n; ++i) {
+    random = random * 6364136223846793005u + 1442695040888963407u;
+    const gc::Local<gc::Bytes> bytes = gc::make_bytes(static_cast<size_t>(bytes_each));
+    bytes->data()[0] = static_cast<char>(i & 127);
+    table->at(i < n ? i : static_cast<size_t>(random >> 33) % n) = bytes;
+  }
+  for (size_t i = 0; i < n; ++i) sum += table->at(i)->data()[0];
+  return sum;
+}
+
 // 24-byte objects that die at once: the cost is that of allocation and of empty minor collections.
 long Garbage(int millions) {
   long sum = 0;
@@ -392,9 +408,10 @@ class MinorPauses : public gc::HeapListener {
 };
 
 int Usage() {
-  fprintf(stderr,
-          "workloads: bt, bt2, list, list_make, map, gen, gcbench, bytes, garbage, garbage1, deep, "
-          "frames10000, frames100000, frames1000000\n");
+  fprintf(
+      stderr,
+      "workloads: bt, bt2, list, list_make, map, gen, gcbench, bytes, steady, garbage, garbage1, "
+      "deep, frames10000, frames100000, frames1000000\n");
   return 2;
 }
 
@@ -404,6 +421,7 @@ int Run(gc::Heap& heap, const std::string& workload, int size) {
   if (workload == "list_make") return printf("%ld\n", Lists<false>(size)), 0;
   if (workload == "map") return printf("%ld\n", Map(size)), 0;
   if (workload == "bytes") return printf("%ld\n", ByteStrings(size)), 0;
+  if (workload == "steady") return printf("%ld\n", Steady(size)), 0;
   if (workload == "garbage") return printf("%ld\n", Garbage(size)), 0;
   if (workload == "garbage1") return printf("%ld\n", GarbageInPlace(size)), 0;
   if (workload == "gen") return printf("%ld\n", LongLived(size)), 0;

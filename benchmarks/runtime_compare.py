@@ -28,6 +28,8 @@ WORKLOADS = {
     "long-lived tree": ["gen", "30"],
     "GCBench 16": ["gcbench", "16"],
     "byte strings": ["bytes", "20000000"],
+    **{f"steady, {size} bytes each": ["steady", str(size)]
+       for size in (24, 128, 256, 512, 1024, 2048, 4096)},
     "24-byte garbage": ["garbage", "200"],
     "24-byte garbage, emplace()": ["garbage1", "200"],
 }

@@ -119,6 +119,17 @@ let byte_strings count =
   done;
   !sum
 
+let steady bytes_each =
+  let n = 50_000_000 / bytes_each in
+  let table = Array.make n Bytes.empty in
+  for i = 0 to 13 * n - 1 do
+    next ();
+    let b = Bytes.make bytes_each '\000' in
+    Bytes.unsafe_set b 0 (Char.unsafe_chr (i land 127));
+    table.(if i < n then i else (!hi lsr 1) mod n) <- b
+  done;
+  Array.fold_left (fun sum b -> sum + Char.code (Bytes.get b 0)) 0 table
+
 let garbage millions =
   let sum = ref 0 in
   for i = 0 to millions - 1 do
@@ -204,6 +215,6 @@ let () =
   let n = int_of_string Sys.argv.(2) in
   print_int (match Sys.argv.(1) with
       | "bt" -> binary_trees n | "list" -> lists n | "map" -> map n
-      | "bytes" -> byte_strings n | "garbage" -> garbage n
+      | "bytes" -> byte_strings n | "steady" -> steady n | "garbage" -> garbage n
       | "gen" -> long_lived n | "gcbench" -> gc_bench n | _ -> exit 2);
   print_newline ()

@@ -143,6 +143,23 @@ long ByteStrings(int count) {
   return sum;
 }
 
+long Steady(int bytes_each) {
+  const size_t n = 50'000'000 / static_cast<size_t>(bytes_each);
+  const size_t size = sizeof(Bytes) + static_cast<size_t>(bytes_each);
+  Bytes** table = static_cast<Bytes**>(GC_MALLOC(n * sizeof(Bytes*)));
+  uint64_t random = 42;
+  long sum = 0;
+  for (size_t i = 0; i < 13 * n; ++i) {
+    random = random * 6364136223846793005u + 1442695040888963407u;
+    Bytes* bytes = static_cast<Bytes*>(GC_MALLOC_ATOMIC(size));
+    memset(bytes, 0, size);
+    bytes->data[0] = static_cast<char>(i & 127);
+    table[i < n ? i : (random >> 33) % n] = bytes;
+  }
+  for (size_t i = 0; i < n; ++i) sum += table[i]->data[0];
+  return sum;
+}
+
 long Garbage(int millions) {
   long sum = 0;
   for (int i = 0; i < millions; ++i) {
@@ -230,6 +247,7 @@ int main(int argc, char** argv) {
                       : workload == "list"    ? Lists(n)
                       : workload == "map"     ? Map(n)
                       : workload == "bytes"   ? ByteStrings(n)
+                      : workload == "steady"  ? Steady(n)
                       : workload == "gen"     ? LongLived(n)
                       : workload == "gcbench" ? GcBench(n)
                                               : Garbage(n);

@@ -167,7 +167,7 @@ class Marker {
     if (gc::internal::IsLarge(header)) return spaces_.large.SetMarked(object);
     Chunk* chunk = Chunk::Of(object);
     if (!chunk->SetMarked(object)) return false;
-    chunk->MarkLines(object, words);
+    chunk->CountLive(object, words + 1);
     return true;
   }
 

@@ -10,31 +10,27 @@
 namespace allomon::gc::internal {
 namespace {
 
-// A block with fewer free lines than this is not searched for holes.
-constexpr size_t kFewestFreeLines = 16;
+// A block with fewer free words is not searched for gaps: what is found is not worth the look at
+// each object.
+constexpr size_t kFewestFreeWords = kBlockWords / 8;
 
-// Blocks in which the hole for one object above a line is looked for.  An overflow block takes
-// three such objects at least, so the looks are some hundred cycles for each.
+// Larger objects do not take the gaps of the small ones.
+constexpr size_t kMostSmallBytes = 128;
+
+// Blocks in which the gap for one larger object is looked for.
 constexpr size_t kBlocksToLookInto = 8;
 
-// Returns the first line from `begin` on whose mark is `mark`; `end` if there is no such line.
-size_t FindLine(const uint8_t* lines, size_t begin, size_t end, int mark) {
-  const void* found = memchr(lines + begin, mark, end - begin);
-  return found == nullptr ? end : static_cast<size_t>(static_cast<const uint8_t*>(found) - lines);
-}
-
-size_t CountMarkedLines(const uint8_t* lines) {
-  size_t marked = 0;
-  for (size_t i = 0; i < kLinesPerBlock; ++i) marked += lines[i];
-  return marked;
-}
-
-void PoisonFreeLines(char* block, const uint8_t* lines) {
-  for (size_t i = 0; i < kLinesPerBlock; ++i) {
-    if (lines[i] == 0) ALLOMON_GC_POISON(block + i * kLineBytes, kLineBytes);
+// A gap of one word is a hole to the sanitizer alone: no object is so small.
+void PoisonGaps([[maybe_unused]] char* block) {
+#ifdef ALLOMON_GC_POISONS
+  Chunk* const chunk = Chunk::Of(block);
+  for (char* at = block; at != block + kBlockBytes;) {
+    const Chunk::Gap gap = chunk->FindGap(at, kWordBytes);
+    if (gap.begin == nullptr) return;
+    ALLOMON_GC_POISON(gap.begin, static_cast<size_t>(gap.end - gap.begin));
+    at = gap.end;
   }
-  static_cast<void>(block);
-  static_cast<void>(lines);
+#endif
 }
 
 }  // namespace
@@ -86,103 +82,76 @@ char* BlockSpace::TakeFreeBlock() {
   Chunk* const chunk = Chunk::Of(block);
   ALLOMON_DCHECK_EQ("inv.space.lists", chunk->in_use & Chunk::BitOfBlock(block), 0);
   chunk->TakePagesOf(block);
-  *chunk->LinesOf(block) = kHoleLine;
   chunk->in_use |= Chunk::BitOfBlock(block);
+  chunk->walked |= Chunk::BitOfBlock(block);
   if (marking_) chunk->FillMarksOf(chunk->BlockOf(block), 0xff);
   return block;
 }
 
-// Finds the next run of unmarked lines in the block under hole_search_.
-bool BlockSpace::FindHoleInBlock() {
-  if (hole_search_ == hole_block_end_) return false;
-  uint8_t* const lines = Chunk::Of(hole_search_)->LinesOf(hole_search_);
-  const size_t left = static_cast<size_t>(hole_block_end_ - hole_search_) / kLineBytes;
-  const size_t begin = FindLine(lines, 0, left, 0);
-  const size_t end = FindLine(lines, begin, left, 1);
-  ALLOMON_DCHECK_LE("inv.space.hole", begin, end);
-  ALLOMON_DCHECK_LE("inv.space.hole", end, left);
-  cursor_ = hole_search_ + begin * kLineBytes;
-  end_ = hole_search_ + end * kLineBytes;
-  hole_search_ = end_;
-  ALLOMON_GC_UNPOISON(cursor_, static_cast<size_t>(end_ - cursor_));
-  if (begin == end) return false;
-  lines[begin] = kHoleLine;
-  return true;
+bool BlockSpace::Hole::FindGap(size_t bytes) {
+  if (search == search_end) return false;
+  const Chunk::Gap found = Chunk::Of(search)->FindGap(search, bytes);
+  search = found.begin == nullptr ? search_end : found.end;
+  cursor = gap = found.begin;
+  end = found.end;
+  ALLOMON_DCHECK_LE("inv.space.hole", end, search_end);
+  ALLOMON_GC_UNPOISON(cursor, left_bytes());
+  return gap != nullptr;
 }
 
-// Finds a hole of `bytes` in the next few blocks.  A smaller hole that it passes is left to objects
-// of at most a line: TakeNextHole() comes to the block later, so the lines of this one must be no
-// hole to it.
-bool BlockSpace::FindOverflowHole(size_t bytes) {
-  ALLOMON_DCHECK_LE("inv.space.lists", overflow_next_, recyclable_.size());
-  for (size_t looks = 0; looks <= kBlocksToLookInto;) {
-    const size_t left = static_cast<size_t>(overflow_block_end_ - overflow_search_) / kLineBytes;
-    if (left * kLineBytes < bytes) {
-      if (overflow_next_ >= recyclable_.size()) return false;
-      overflow_search_ = recyclable_[overflow_next_++];
-      overflow_block_end_ = overflow_search_ + kBlockBytes;
-      ++looks;
-      continue;
-    }
-    uint8_t* const lines = Chunk::Of(overflow_search_)->LinesOf(overflow_search_);
-    const size_t begin = FindLine(lines, 0, left, kFreeLine);
-    const size_t end = FindLine(lines, begin, left, kMarkedLine);
-    char* const hole = overflow_search_ + begin * kLineBytes;
-    overflow_search_ += end * kLineBytes;
-    if ((end - begin) * kLineBytes < bytes) continue;
-    memset(lines + begin, kFilledLine, end - begin);
-    lines[begin] = kHoleLine;
-    ALLOMON_GC_UNPOISON(hole, (end - begin) * kLineBytes);
-    overflow_ = hole;
-    overflow_end_ = overflow_search_;
-    return true;
+// What lies in a gap is found by its marks from now on.  A block is walked, up to a zero word: no
+// header is 0.
+void BlockSpace::Hole::Close() {
+  if (gap != nullptr) {
+    Chunk::Of(gap)->MarkPlaced(gap, cursor);
+  } else if (cursor != end) {
+    *reinterpret_cast<Word*>(cursor) = 0;
   }
-  return false;
-}
-
-// Ends the filled part of a hole with a zero word: no header is 0, so a walk stops there.
-static void CloseHole(char* cursor, const char* end) {
-  if (cursor != end) *reinterpret_cast<Word*>(cursor) = 0;
 }
 
 void BlockSpace::CloseHoles() {
-  CloseHole(cursor_, end_);
-  CloseHole(overflow_, overflow_end_);
+  hole_.Close();
+  overflow_.Close();
 }
 
-void BlockSpace::TakeNextHole() {
-  CloseHole(cursor_, end_);
-  while (!FindHoleInBlock()) {
-    if (recyclable_.empty()) {
-      cursor_ = TakeFreeBlock();
-      end_ = cursor_ + kBlockBytes;
-      return;
-    }
-    hole_search_ = recyclable_.back();
-    hole_block_end_ = hole_search_ + kBlockBytes;
+void BlockSpace::TakeNextHole(size_t bytes) {
+  hole_.Close();
+  while (!hole_.FindGap(bytes)) {
+    if (recyclable_.empty()) return hole_.TakeBlock(TakeFreeBlock());
+    hole_.BeginSearch(recyclable_.back());
     recyclable_.pop_back();
-    if (overflow_next_ > recyclable_.size()) {  // the other search is in this block: it ends there
-      overflow_next_ = recyclable_.size();
-      overflow_search_ = overflow_block_end_;
-    }
+    if (overflow_next_ <= recyclable_.size()) continue;
+    // The other search was in this block last, and ends here.  What it has placed in a gap gets its
+    // marks: the gaps that this search finds end there.
+    overflow_next_ = recyclable_.size();
+    if (overflow_.gap == nullptr) continue;
+    overflow_.Close();
+    overflow_ = {};
   }
+}
+
+// Finds a gap of `bytes` in the next few blocks.  TakeNextHole() comes to the smaller ones later.
+bool BlockSpace::FindOverflowGap(size_t bytes) {
+  for (size_t looks = 0; !overflow_.FindGap(bytes); ++looks) {
+    ALLOMON_DCHECK_LE("inv.space.lists", overflow_next_, recyclable_.size());
+    if (looks > kBlocksToLookInto || overflow_next_ == recyclable_.size()) return false;
+    overflow_.BeginSearch(recyclable_[overflow_next_++]);
+  }
+  return true;
 }
 
 char* BlockSpace::AllocateSlow(size_t bytes) {
-  if (bytes <= kLineBytes) {  // every hole has a line
-    TakeNextHole();
+  if (bytes <= kMostSmallBytes) {
+    TakeNextHole(bytes);
     return Allocate(bytes);
   }
-  if (bytes > static_cast<size_t>(overflow_end_ - overflow_)) {
-    CloseHole(overflow_, overflow_end_);
-    if (!FindOverflowHole(bytes)) {
-      overflow_ = TakeFreeBlock();
-      overflow_end_ = overflow_ + kBlockBytes;
-    }
+  if (bytes > overflow_.left_bytes()) {
+    overflow_.Close();
+    if (!FindOverflowGap(bytes)) overflow_.TakeBlock(TakeFreeBlock());
   }
-  ALLOMON_DCHECK_LE("inv.space.hole", bytes, static_cast<size_t>(overflow_end_ - overflow_));
-  char* start = overflow_;
-  overflow_ += bytes;
+  ALLOMON_DCHECK_LE("inv.space.hole", bytes, overflow_.left_bytes());
+  char* start = overflow_.cursor;
+  overflow_.cursor += bytes;
   return start;
 }
 
@@ -192,16 +161,15 @@ void BlockSpace::ClearMarks() {
 
 void BlockSpace::SweepBlock(char* block) {
   Chunk* const chunk = Chunk::Of(block);
-  const uint8_t* lines = chunk->LinesOf(block);
-  const size_t free_lines = kLinesPerBlock - CountMarkedLines(lines);
-  ALLOMON_DCHECK_LE("inv.space.hole", free_lines, kLinesPerBlock);
-  PoisonFreeLines(block, lines);
+  const size_t live_words = chunk->live_words[chunk->BlockOf(block)];
+  ALLOMON_DCHECK_LE("inv.space.gap", live_words, kBlockWords);
+  PoisonGaps(block);
   ALLOMON_DCHECK_LT("inv.space.room", free_.size() + recyclable_.size(), free_.capacity());
   chunk->in_use |= Chunk::BitOfBlock(block);
-  if (free_lines == kLinesPerBlock) {
+  if (live_words == 0) {
     chunk->in_use &= ~Chunk::BitOfBlock(block);
     free_.push_back(block);
-  } else if (free_lines >= kFewestFreeLines) {
+  } else if (kBlockWords - live_words >= kFewestFreeWords) {
     recyclable_.push_back(block);
   }
 }
@@ -233,8 +201,7 @@ Chunk* BlockSpace::TakeReleased() {
 }
 
 void BlockSpace::ForgetHoles() {
-  cursor_ = end_ = overflow_ = overflow_end_ = hole_search_ = hole_block_end_ = nullptr;
-  overflow_search_ = overflow_block_end_ = nullptr;
+  hole_ = overflow_ = {};
   overflow_next_ = 0;
   recyclable_.clear();
 }
@@ -273,7 +240,10 @@ void BlockSpace::BeginMarking() {
   ALLOMON_DCHECK("inv.mark.cycle", !marking_);
   CloseHoles();
   ForgetHoles();
-  for (Chunk* chunk : chunks_) chunk->marks_known = chunk->in_use;
+  for (Chunk* chunk : chunks_) {
+    chunk->marks_known = chunk->in_use;
+    chunk->walked = 0;
+  }
   marking_ = true;
   walked_ = UINTPTR_MAX;
 }
@@ -300,7 +270,7 @@ void BlockSpace::EndMarking() {
 void BlockSpace::SettleFresh(char* block) {
   Chunk* const chunk = Chunk::Of(block);
   ALLOMON_DCHECK("inv.mark.fresh", chunk->IsMarked(reinterpret_cast<Object*>(block)));
-  ALLOMON_DCHECK_EQ("inv.mark.fresh", CountMarkedLines(chunk->LinesOf(block)), kHoleLine);
+  ALLOMON_DCHECK("inv.mark.fresh", (chunk->walked & Chunk::BitOfBlock(block)) != 0);
   chunk->FillMarksOf(chunk->BlockOf(block), 0);
 }
 
@@ -340,7 +310,7 @@ Object* BlockSpace::ObjectAt(uintptr_t word) const {
   char* const byte = reinterpret_cast<char*>(word - 1);
   Chunk* const chunk = Find(byte);
   if (chunk == nullptr || byte < chunk->BlockAt(kFirstBlock)) return nullptr;
-  return *chunk->LinesOf(byte) == kMarkedLine ? chunk->MarkedAt(byte) : chunk->PromotedAt(byte);
+  return chunk->ObjectAt(byte);
 }
 
 }  // namespace allomon::gc::internal

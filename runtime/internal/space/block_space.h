@@ -1,8 +1,9 @@
 // The old space of objects up to 8 KiB: mark-region.  Objects are placed by bumping a cursor
-// through holes, which are runs of lines in which the last marking found nothing.  An object that
-// does not fit and is larger than a line does not waste the rest of the hole: it goes to a second
-// hole, which is one large enough in the next few blocks, or else a free block.  See "Old space" in
-// runtime/README.md.
+// through holes: a free block, or a gap between objects of a block that the last marking found
+// alive.  A larger object that does not fit does not waste the rest of the hole: it goes to a
+// second hole, which is one large enough in the next few blocks, or else a free block.
+//
+// See "Old space" in runtime/README.md.
 //
 // Used only while the world is stopped, except where stated.
 #ifndef ALLOMON_RUNTIME_INTERNAL_SPACE_BLOCK_SPACE_H_
@@ -32,9 +33,9 @@ class BlockSpace {
   // Allocates `bytes`, header included.  inv.reserve: the caller has ensured that enough free
   // blocks exist, so this never fails.
   char* Allocate(size_t bytes) {
-    char* start = cursor_;
-    if (__builtin_expect(bytes > static_cast<size_t>(end_ - start), 0)) return AllocateSlow(bytes);
-    cursor_ = start + bytes;
+    char* start = hole_.cursor;
+    if (__builtin_expect(bytes > hole_.left_bytes(), 0)) return AllocateSlow(bytes);
+    hole_.cursor = start + bytes;
     return start;
   }
 
@@ -47,7 +48,7 @@ class BlockSpace {
   size_t bytes() const { return chunks_.size() * kChunkBytes; }
 
   void ClearMarks();
-  // Finds the holes from the marked lines.  Keeps at least `keep_blocks` free blocks, and releases
+  // Finds the blocks that have holes.  Keeps at least `keep_blocks` free blocks, and releases
   // further entirely free chunks.
   void Sweep(size_t keep_blocks);
 
@@ -110,20 +111,42 @@ class BlockSpace {
   // All chunks lie between these addresses.
   uintptr_t low() const { return chunks_.empty() ? 0 : AddressOf(chunks_.front()); }
   uintptr_t high() const { return chunks_.empty() ? 0 : AddressOf(chunks_.back()) + kChunkBytes; }
-  // Ends the filled part of holes in use, so that they can be walked.
+  // Lets what was placed in the holes in use be found.
   void CloseHoles();
   // Returns the object, header included, that holds the byte before `word`, as
-  // YoungSlice::ObjectAt() does. A marked object is found by its mark, an object promoted since by
-  // a walk over its hole.  A dead object is found until its memory is swept.
+  // YoungSlice::ObjectAt() does. An object is found by its mark, or by a walk over its block, if
+  // that was taken as a whole since the last marking.  A dead object is found until then.
   Object* ObjectAt(uintptr_t word) const;
 
  private:
   static uintptr_t AddressOf(const Chunk* chunk) { return reinterpret_cast<uintptr_t>(chunk); }
   Chunk* Find(const void* address) const;
+  // A place that objects fill, and the search for the next one in its block.
+  struct Hole {
+    char* cursor = nullptr;
+    char* end = nullptr;
+    char* gap = nullptr;     // where it begins, if it is a gap; nullptr: it is a whole block
+    char* search = nullptr;  // where the next search begins: in a block, or at its end
+    char* search_end = nullptr;
+
+    size_t left_bytes() const { return static_cast<size_t>(end - cursor); }
+    void TakeBlock(char* block) {
+      *this = {};
+      cursor = block;
+      end = block + kBlockBytes;
+    }
+    void BeginSearch(char* block) {
+      search = block;
+      search_end = block + kBlockBytes;
+    }
+    // Moves on to the next gap of `bytes` in the block; false if there is none.
+    bool FindGap(size_t bytes);
+    void Close();
+  };
+
   char* AllocateSlow(size_t bytes);
-  void TakeNextHole();
-  bool FindHoleInBlock();
-  bool FindOverflowHole(size_t bytes);
+  void TakeNextHole(size_t bytes);
+  bool FindOverflowGap(size_t bytes);
   void ForgetHoles();
   Chunk* NextOfWalk();
   void SweepBlock(char* block);
@@ -134,17 +157,11 @@ class BlockSpace {
   // a process 65,530 mappings.
   static constexpr size_t kMostHugeChunks = 16 << 10;
 
-  char* cursor_ = nullptr;  // the current hole
-  char* end_ = nullptr;
-  char* overflow_ = nullptr;
-  char* overflow_end_ = nullptr;
+  Hole hole_;
   // The search for overflow holes goes through recyclable_ from its front, where those are that are
-  // used last: the block and the place in it that come next.  A block has one search at a time.
-  size_t overflow_next_ = 0;
-  char* overflow_search_ = nullptr;
-  char* overflow_block_end_ = nullptr;
-  char* hole_search_ = nullptr;  // where in the recycled block the next search begins
-  char* hole_block_end_ = nullptr;
+  // used last.  A block has one search at a time.
+  Hole overflow_;
+  size_t overflow_next_ = 0;  // the block in recyclable_ that comes next
 
   // Capacity for every block is reserved when a chunk is added, so that sweeping does not
   // allocate.
@@ -152,7 +169,7 @@ class BlockSpace {
   size_t n_huge_chunks_ = 0;  // number of those with huge pages
   bool prefers_small_pages_ = false;
   Vector<char*> free_;
-  Vector<char*> recyclable_;  // blocks with holes, best first at the back
+  Vector<char*> recyclable_;  // blocks with gaps, the next one at the back
   bool marking_ = false;      // between BeginMarking() and EndMarking()
   ChunkStock stock_;
   uintptr_t walked_ = 0;  // the walk over the chunks has come down to this address

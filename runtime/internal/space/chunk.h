@@ -1,6 +1,6 @@
 // A chunk of the old space: 2 MiB, aligned to its size, which is a huge page where there are some.
 // The chunk of an object is the object's address with the low bits cleared.  The chunk's first
-// blocks of 32 KiB hold the marks of the others: a bit per word, a byte per line of 128 bytes.
+// blocks of 32 KiB hold the marks of the others, a bit per word, and how much of each block lives.
 #ifndef ALLOMON_RUNTIME_INTERNAL_SPACE_CHUNK_H_
 #define ALLOMON_RUNTIME_INTERNAL_SPACE_CHUNK_H_
 
@@ -14,20 +14,13 @@ namespace allomon::gc::internal {
 
 inline constexpr size_t kChunkBytes = size_t{2} << 20;
 inline constexpr size_t kBlockBytes = size_t{32} << 10;
-inline constexpr size_t kLineBytes = 128;
 inline constexpr size_t kBlocksPerChunk = kChunkBytes / kBlockBytes;
 inline constexpr size_t kFirstBlock = 2;
 inline constexpr size_t kUsableBlocks = kBlocksPerChunk - kFirstBlock;
-inline constexpr size_t kLinesPerBlock = kBlockBytes / kLineBytes;
+inline constexpr size_t kBlockWords = kBlockBytes / kWordBytes;
 inline constexpr size_t kMarksPerBlock = kBlockBytes / kWordBytes / 64;
 
-// The state of a line: no marked object touches it; a marked object does; a hole that was filled
-// since begins here, or goes on here.  A block that was taken as a whole is a hole whose other
-// lines are free.
-enum Line : uint8_t { kFreeLine = 0, kMarkedLine = 1, kHoleLine = 2, kFilledLine = 3 };
-
 struct Chunk {
-  uint8_t lines[kChunkBytes / kLineBytes];  // Line
   uint64_t marks[kChunkBytes / kWordBytes / 64];
   // A bit per block.  `in_use`: the block is not in the list of free blocks.  `marks_known`: the
   // block was in use when marking in slices began, so its marks are those of that marking; a block
@@ -37,6 +30,11 @@ struct Chunk {
   uint64_t touched;
   uint64_t marks_known;
   uint64_t to_sweep;
+  // A bit per block: it was taken as a whole since the last marking began, so its objects lie side
+  // by side from its beginning on, and have no marks.
+  uint64_t walked;
+  // Words of the marked objects of each block, with their headers, as the marking has counted them.
+  uint16_t live_words[kBlocksPerChunk];
   Chunk* next_released;  // list of the chunks to free
   bool released;
   bool huge;  // PreferHugePages() was asked for it
@@ -52,7 +50,6 @@ struct Chunk {
   char* start() { return reinterpret_cast<char*>(this); }
   // Blocks from kFirstBlock on hold objects.
   char* BlockAt(size_t block) { return start() + block * kBlockBytes; }
-  uint8_t* LinesOf(const void* address) { return &lines[OffsetOf(address) / kLineBytes]; }
   static size_t BlockOf(const void* address) { return OffsetOf(address) / kBlockBytes; }
   static uint64_t BitOfBlock(const void* address) { return uint64_t{1} << BlockOf(address); }
   bool WasTouched(size_t block) const { return (touched >> block & 1) != 0; }
@@ -84,37 +81,45 @@ struct Chunk {
   // Prefetches the marks of an object of any space: the address is computed, not read.
   void PrefetchMarks(const Object* object) const {
     __builtin_prefetch(&marks[OffsetOf(object) / kWordBytes / 64], 1);
-    __builtin_prefetch(&lines[OffsetOf(object) / kLineBytes], 1);
   }
 
-  // Marks every line that the object and its header touch.
-  void MarkLines(const Object* object, uint64_t words) {
-    const size_t first = (OffsetOf(object) - kWordBytes) / kLineBytes;
-    const size_t last = (OffsetOf(object) + words * kWordBytes - 1) / kLineBytes;
-    // Nearly always these two are all the lines; a loop would become a call of memset.
-    lines[first] = lines[last] = 1;
-    if (__builtin_expect(last - first > 1, 0)) memset(&lines[first + 1], 1, last - first - 1);
+  // Call once for each object that becomes marked.
+  void CountLive(const Object* object, uint64_t words_with_header) {
+    live_words[BlockOf(object)] += static_cast<uint16_t>(words_with_header);
   }
 
   void ClearMarks() {
-    memset(lines, 0, sizeof(lines));
     memset(marks, 0, sizeof(marks));
+    memset(live_words, 0, sizeof(live_words));
+    walked = 0;
   }
   // Clears the marks of one block.
   void ClearMarksOf(size_t block) {
-    memset(&lines[block * kLinesPerBlock], 0, kLinesPerBlock);
     FillMarksOf(block, 0);
+    live_words[block] = 0;
   }
   // `byte` is 0 or 0xff.
   void FillMarksOf(size_t block, int byte) {
     memset(&marks[block * kMarksPerBlock], byte, kMarksPerBlock * sizeof(marks[0]));
   }
 
+  struct Gap {
+    char* begin;  // nullptr: there is none
+    char* end;
+  };
+  // Returns the next gap of at least `bytes` between the marked objects of a block.  `at` is the
+  // block's beginning, or the end of a marked object or of a gap, but not the block's end.  Cost: a
+  // read of the header of each object that is passed.
+  Gap FindGap(char* at, size_t bytes);
+  // Marks the objects that were placed in a gap from its beginning on, up to `end`.
+  void MarkPlaced(char* begin, const char* end);
+
+  // Returns the object that holds the byte; nullptr if no object does.
+  Object* ObjectAt(char* byte) {
+    return (walked & BitOfBlock(byte)) != 0 ? WalkedTo(byte) : MarkedAt(byte);
+  }
   // The marked object that holds the byte; nullptr if no object does.
   Object* MarkedAt(char* byte);
-  // Returns the object that holds the byte, among those promoted since the last marking; the byte
-  // is in no marked line.
-  Object* PromotedAt(char* byte);
 
   // Numbers the marked objects from `first` on, by address.  Returns the next free number.
   uint32_t NumberMarked(uint32_t first) {
@@ -151,10 +156,13 @@ struct Chunk {
   }
 
  private:
+  Object* WalkedTo(const char* byte);
+  size_t NextMark(size_t word, size_t end) const;
   static size_t OffsetOf(const void* address) {
     return reinterpret_cast<uintptr_t>(address) & (kChunkBytes - 1);
   }
 };
+static_assert(kBlockWords <= UINT16_MAX, "live_words");
 // Returns the end of the object; `object` points after the header.
 inline char* EndOf(Object* object) {
   return reinterpret_cast<char*>(object) + SizeWords(TypeOf(HeaderOf(object)), object) * kWordBytes;
