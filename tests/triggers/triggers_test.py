@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """Programs that save copies of their recordings (ALLOMON_SAVE), and come to no harm by it."""
 
+import json
 import os
 import re
 import resource
@@ -43,6 +44,19 @@ class Saved(Case):
         done = self.run_plain([ALLOMON, "report", *options, self.path(name)])
         self.assertEqual((done.returncode, done.stderr), (0, ""))
         return done.stdout
+
+    def expect_explained(self, name, least_live):
+        """`allomon explain` divides what was resident when the copy was made."""
+        done = self.run_plain([ALLOMON, "explain", "--format=json", self.path(name)])
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        found = json.loads(done.stdout)
+        rows = {row["id"]: row["resident_bytes"] for row in found["rows"]}
+        self.assertEqual(sum(rows.values()), found["resident_bytes"])
+        self.assertEqual(set(rows), {"live", "not_known"})
+        # At a rate of 1e-3, 30 MiB are 3,900 samples: the bound is 6 standard errors below.
+        self.assertGreater(rows["live"], 0.9 * least_live)
+        self.assertGreater(found["resident_bytes"], least_live)
+        self.assertLess(found["resident_bytes"], least_live + 200 * MIB)
 
     def first_row(self, name):
         return self.report(name, "--format=csv", "--metric=live").splitlines()[1]
@@ -128,14 +142,18 @@ class Triggers(Saved):
             host.kill()
 
     def test_memory_file_of_allomon_run(self):
-        run = [ALLOMON, "run", "-o", "x.pb.gz", "--", HOST, "for", "1.5"]
+        run = [ALLOMON, "run", "-o", "x.pb.gz", "--", HOST, "leak", "30", "for", "1.5"]
         lost = self.run_plain(run, {"ALLOMON_SAVE": "every=1s"})
         self.assertIn("name a directory for copies by dir=DIRECTORY\n", lost.stderr)
         self.assertEqual(self.files(), ["x.pb.gz"])
-        kept = self.run_plain(run, {"ALLOMON_SAVE": f"every=1s,dir={self.directory}"})
+        saves = {"ALLOMON_SAVE": f"every=1s,dir={self.directory}", "ALLOMON_RATE": "1e-3"}
+        kept = self.run_plain(run, saves)
         self.assertNotIn("ALLOMON_SAVE", kept.stderr)
         self.assertEqual(len(self.files()), 2)
-        self.assertRegex(self.files()[0], r"^allomon\.\d+\.every\.1\.rec$")
+        copy = self.files()[0]
+        self.assertRegex(copy, r"^allomon\.\d+\.every\.1\.rec$")
+        # The memory file itself is never told the resident memory.
+        self.expect_explained(copy, 30 * MIB)
 
 
 class Harm(Saved):

@@ -133,6 +133,10 @@ class ProcessStore {
   uint64_t samples() const { return threads_.samples(); }
 
   void SetEnded() { process_[&ProcessRecord::ended].Publish(1); }
+  // The resident memory of the process, as a watcher has read it.
+  void SetResident(uint64_t nanos, uint64_t bytes) {
+    memory_.Set(nanos, bytes, BytesOf(peak_.Live()), process_);
+  }
   void SetLost() { process_[&ProcessRecord::lost].Store(1); }
   // Number of the process's own segment in the file.
   uint32_t segment() const { return segment_; }

@@ -47,6 +47,13 @@ bool Recorder::CopyBytes(uint64_t serial, uint32_t segment, uint32_t offset, cha
   return true;
 }
 
+bool Recorder::SetResident(uint64_t serial, uint64_t bytes) {
+  const RecorderHold hold;
+  if (!store_.is_begun() || !FollowsLocked(serial)) return false;
+  store_.SetResident(Nanos(), bytes);
+  return true;
+}
+
 void Recorder::SetNextLook(uint64_t allocated_bytes) {
   look_gap_bytes_.store(allocated_bytes, std::memory_order_relaxed);
 }

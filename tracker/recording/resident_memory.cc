@@ -43,12 +43,16 @@ void ResidentMemory::Note(uint64_t nanos, uint64_t live_bytes,
     return;
   }
   const uint64_t bytes = ReadResidentBytes();
-  if (bytes == 0) return;
-  if (bytes > most_bytes_.load(std::memory_order_relaxed)) {
-    most_bytes_.store(bytes, std::memory_order_relaxed);
-    process.In(&ProcessRecord::memory, &ProcessMemory::most_resident_bytes).Store(bytes);
+  if (bytes != 0) Set(nanos, bytes, live_bytes, process);
+}
+
+void ResidentMemory::Set(uint64_t nanos, uint64_t resident_bytes, uint64_t live_bytes,
+                         const Written<ProcessRecord>& process) {
+  if (resident_bytes > most_bytes_.load(std::memory_order_relaxed)) {
+    most_bytes_.store(resident_bytes, std::memory_order_relaxed);
+    process.In(&ProcessRecord::memory, &ProcessMemory::most_resident_bytes).Store(resident_bytes);
   }
-  process.In(&ProcessRecord::memory, &ProcessMemory::resident_bytes).Store(bytes);
+  process.In(&ProcessRecord::memory, &ProcessMemory::resident_bytes).Store(resident_bytes);
   process.In(&ProcessRecord::memory, &ProcessMemory::live_bytes).Store(live_bytes);
   process.In(&ProcessRecord::memory, &ProcessMemory::nanos).Publish(nanos);
 }

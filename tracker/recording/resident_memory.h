@@ -31,6 +31,10 @@ class ResidentMemory {
   // Reads and writes, if it is time.  Does nothing once the host has a filter of system calls.
   void Note(uint64_t nanos, uint64_t live_bytes, const Written<ProcessRecord>& process);
 
+  // Writes what the caller has read, whether it is time or not: also in a memory file.
+  void Set(uint64_t nanos, uint64_t resident_bytes, uint64_t live_bytes,
+           const Written<ProcessRecord>& process);
+
  private:
   std::atomic<uint64_t> next_nanos_{0};
   std::atomic<uint64_t> most_bytes_{0};

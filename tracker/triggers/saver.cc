@@ -8,6 +8,7 @@
 #include "tracker/base/clock.h"
 #include "tracker/base/errno_keeper.h"
 #include "tracker/recording/host_filter.h"
+#include "tracker/recording/resident_memory.h"
 
 namespace allomon::triggers {
 namespace {
@@ -141,6 +142,9 @@ void Saver::Save(Recorder& recorder, Reason reason) {
   const auto pages = reason == Reason::kLimit ? CopyFile::Pages::kGivenUp : CopyFile::Pages::kLeft;
   int error = file_.Begin(uint64_t{standing_.segments} * kSegmentBytes, pages);
   if (error == 0) {
+    // The copy says how large the process is now: the recording reads it less often, or never.
+    const uint64_t resident_bytes = recording::ReadResidentBytes();
+    if (resident_bytes != 0) recorder.SetResident(standing_.serial, resident_bytes);
     error = copy_.Write(recorder, standing_, &file_);
     if (error == 0) error = file_.Finish(NameOf(reason), settings_.keep);
     if (error != 0) file_.Abandon();
