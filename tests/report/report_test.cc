@@ -247,6 +247,48 @@ TEST_F(ReportTest, JsonOfOddNamesIsValidAndAscii) {
   EXPECT_EQ(json["functions"][4]["name"], "Größe::名前");
 }
 
+TEST_F(ReportTest, JsonIsBoundedByItsLastRows) {
+  std::vector<NamedCount> functions;
+  for (int i = 0; i < 2000; ++i) {
+    functions.push_back({{"f" + std::to_string(i), "f.cc: 1"}, {3000 - i}});
+  }
+  WriteProfile("many.out", ProfileKind::kAlloc, functions);
+  for (const bool diff : {false, true}) {
+    std::vector<std::string> args = {"many.out", "--json", "--top=0"};
+    if (diff) args = {"--diff", "small.out", "many.out", "--json", "--top=0"};
+    WriteProfile("small.out", ProfileKind::kAlloc, {{{"g", "g.cc: 1"}, {7}}});
+    const Json whole = Json::parse(Out(args));
+    EXPECT_FALSE(whole.contains("left_out"));
+    for (const size_t bound : {size_t{16384}, size_t{50000}}) {
+      std::vector<std::string> bounded = args;
+      bounded.push_back("--max-bytes=" + std::to_string(bound));
+      const std::string text = Out(bounded);
+      EXPECT_LE(text.size(), bound);
+      EXPECT_GT(text.size(), bound - 500) << "no more was left out than had to be";
+      const Json report = Json::parse(text);
+      const size_t shown = report["functions"].size();
+      EXPECT_EQ(report["left_out"], Json({{"functions", whole["functions"].size() - shown}}));
+      for (size_t i = 0; i < shown; ++i) EXPECT_EQ(report["functions"][i], whole["functions"][i]);
+    }
+    args.push_back("--max-bytes=1g");
+    EXPECT_EQ(Json::parse(Out(args)), whole);
+  }
+}
+
+// Names come from the profiled program, and files from a shell's pattern.
+TEST_F(ReportTest, JsonIsBoundedWhateverItsTextsAre) {
+  WriteProfile("long.out", ProfileKind::kAlloc,
+               {{{std::string(100'000, '\x01'), "f.cc: 1"}, {7}}, {{"g", "g.cc: 1"}, {6}}});
+  std::vector<std::string> args = {"--json", "--max-bytes=16k"};
+  for (int i = 0; i < 3000; ++i) args.push_back("long.out");
+  const std::string text = Out(args);
+  EXPECT_LE(text.size(), 16384u);
+  const Json report = Json::parse(text);
+  EXPECT_EQ(report["left_out"]["functions"], 2);
+  EXPECT_EQ(report["left_out"]["profiles"], 2999);
+  EXPECT_EQ(report["total"], 39000);
+}
+
 TEST_F(ReportTest, CsvQuotesWhatItMust) {
   WriteProfile("csv.out", ProfileKind::kAlloc, {{{"f(int, \"x\")", "f.cc: 1"}, {7}}});
   EXPECT_EQ(Out({"csv.out", "--csv"}),

@@ -1,6 +1,5 @@
 #include "tools/report/report.h"
 
-#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -112,22 +111,11 @@ class Output {
  private:
   std::string Text() const {
     const size_t rows = views::RowsOf(options_, terminal_, kOtherLines);
-    if (options_.format == Format::kJson) return Json(rows);
+    if (options_.format == Format::kJson) {
+      return ToJson(input_, rows_, Bounds{rows, options_.most_bytes});
+    }
     if (options_.format == Format::kCsv) return ToCsv(input_, rows_, rows);
     return ToText(input_, rows_, key_, StyleOf(options_, terminal_));
-  }
-
-  // Rows are left out from the end, until the text is short enough.
-  std::string Json(size_t rows) const {
-    std::string text = ToJson(input_, rows_, rows);
-    if (rows == 0) rows = rows_.size();
-    while (options_.most_bytes != 0 && text.size() > options_.most_bytes && rows > 1) {
-      const double share =
-          static_cast<double>(options_.most_bytes) / static_cast<double>(text.size());
-      rows = std::min(rows - 1, static_cast<size_t>(static_cast<double>(rows) * share) + 1);
-      text = ToJson(input_, rows_, rows);
-    }
-    return text;
   }
 
   std::string Picture() const { return Drawn(input_, rows_); }

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <functional>
 #include <nlohmann/json.hpp>
 #include <utility>
 
@@ -41,9 +42,25 @@ std::string Array(const std::vector<std::string>& elements) {
   return array + "\n  ]";
 }
 
-std::string QuotedList(const std::vector<std::string>& texts) {
+// How much of what stands around the rows is shown.
+enum class Detail { kWhole, kNoNotes, kShortTexts };
+
+constexpr size_t kShortText = 256;  // bytes of a text, with kShortTexts
+constexpr size_t kShortList = 1;    // texts of a list
+
+std::string QuotedText(const std::string& text, Detail detail) {
+  return Quoted(detail == Detail::kShortTexts ? text.substr(0, kShortText) : text);
+}
+
+size_t ListSize(const std::vector<std::string>& texts, Detail detail) {
+  return detail == Detail::kShortTexts ? std::min(texts.size(), kShortList) : texts.size();
+}
+
+std::string QuotedList(const std::vector<std::string>& texts, Detail detail) {
   std::string list;
-  for (const std::string& text : texts) list += (list.empty() ? "" : ", ") + Quoted(text);
+  for (size_t i = 0; i < ListSize(texts, detail); ++i) {
+    list += (list.empty() ? "" : ", ") + QuotedText(texts[i], detail);
+  }
   return "[" + list + "]";
 }
 
@@ -107,12 +124,13 @@ std::string CsvHead(const Members& numbers) {
   return head + "\n";
 }
 
-Members AboutProfile(const Profile& profile) {
-  return {{"profiles", QuotedList(profile.files)},
-          {"program", Quoted(profile.program.file)},
+Members AboutProfile(const Profile& profile, Detail detail) {
+  const std::vector<std::string> no_notes;
+  return {{"profiles", QuotedList(profile.files, detail)},
+          {"program", QuotedText(profile.program.file, detail)},
           {"total", Digits(profile.data.total)},
           {"total_gc", Digits(profile.data.total_gc)},
-          {"notes", QuotedList(profile.notes)}};
+          {"notes", QuotedList(detail == Detail::kWhole ? profile.notes : no_notes, detail)}};
 }
 
 // The version rises when a member is removed or means something else.
@@ -125,29 +143,75 @@ Members AboutKind(const char* format, const Profile& profile) {
 
 bool HasStack(const Pair& pair) { return HasStack(pair.before) && HasStack(pair.after); }
 
-}  // namespace
+using Head = std::function<Members(Detail)>;
 
-std::string ToJson(const Profile& profile, const std::vector<Function>& functions, size_t rows) {
-  Members members = AboutKind("flat report", profile);
-  for (auto& member : AboutProfile(profile)) members.push_back(std::move(member));
-  std::vector<std::string> elements;
-  for (size_t i = 0; i < ShownRows(functions.size(), rows); ++i) {
-    elements.push_back(JsonRow(*functions[i].name, Numbers(functions[i].count, HasStack(profile))));
+std::string LeftOut(size_t rows, Detail detail, const std::vector<const Profile*>& profiles) {
+  size_t notes = 0, files = 0;
+  for (const Profile* profile : profiles) {
+    if (detail != Detail::kWhole) notes += profile->notes.size();
+    files += profile->files.size() - ListSize(profile->files, detail);
   }
-  members.push_back({"functions", Array(elements)});
-  return Document(members);
+  Members members;
+  if (rows != 0) members.push_back({"functions", std::to_string(rows)});
+  if (notes != 0) members.push_back({"notes", std::to_string(notes)});
+  if (files != 0) members.push_back({"profiles", std::to_string(files)});
+  return Object(members, ", ");
 }
 
-std::string ToJson(const Pair& pair, const std::vector<Change>& changes, size_t rows) {
-  Members members = AboutKind("flat diff", pair.before);
-  members.push_back({"before", Object(AboutProfile(pair.before), ", ")});
-  members.push_back({"after", Object(AboutProfile(pair.after), ", ")});
+// Leaves out rows from the end until the document has at most `most_bytes` (0: any number), then
+// notes, then ends of texts.
+std::string BoundedDocument(const Head& head, const std::vector<const Profile*>& profiles,
+                            std::vector<std::string> rows, size_t most_bytes) {
+  Members members = head(Detail::kWhole);
+  members.push_back({"functions", Array(rows)});
+  std::string text = Document(members);
+  if (most_bytes == 0 || text.size() <= most_bytes) return text;
+
+  constexpr size_t kMostLeftOut = 120;     // bytes of that member
+  constexpr size_t kBytesBetweenRows = 6;  // a comma, a new line and four blanks
+  size_t bytes = text.size() + kMostLeftOut;
+  size_t shown = rows.size();
+  while (shown > 0 && bytes > most_bytes) bytes -= rows[--shown].size() + kBytesBetweenRows;
+  const size_t left_out = rows.size() - shown;
+  rows.resize(shown);
+  for (const Detail detail : {Detail::kWhole, Detail::kNoNotes, Detail::kShortTexts}) {
+    members = head(detail);
+    members.push_back({"left_out", LeftOut(left_out, detail, profiles)});
+    members.push_back({"functions", Array(rows)});
+    text = Document(members);
+    if (text.size() <= most_bytes) break;
+  }
+  return text;
+}
+
+}  // namespace
+
+std::string ToJson(const Profile& profile, const std::vector<Function>& functions,
+                   const Bounds& bounds) {
   std::vector<std::string> elements;
-  for (size_t i = 0; i < ShownRows(changes.size(), rows); ++i) {
+  for (size_t i = 0; i < ShownRows(functions.size(), bounds.rows); ++i) {
+    elements.push_back(JsonRow(*functions[i].name, Numbers(functions[i].count, HasStack(profile))));
+  }
+  const auto head = [&profile](Detail detail) {
+    Members members = AboutKind("flat report", profile);
+    for (auto& member : AboutProfile(profile, detail)) members.push_back(std::move(member));
+    return members;
+  };
+  return BoundedDocument(head, {&profile}, std::move(elements), bounds.most_bytes);
+}
+
+std::string ToJson(const Pair& pair, const std::vector<Change>& changes, const Bounds& bounds) {
+  std::vector<std::string> elements;
+  for (size_t i = 0; i < ShownRows(changes.size(), bounds.rows); ++i) {
     elements.push_back(JsonRow(*changes[i].name, NumbersOf(changes[i], HasStack(pair))));
   }
-  members.push_back({"functions", Array(elements)});
-  return Document(members);
+  const auto head = [&pair](Detail detail) {
+    Members members = AboutKind("flat diff", pair.before);
+    members.push_back({"before", Object(AboutProfile(pair.before, detail), ", ")});
+    members.push_back({"after", Object(AboutProfile(pair.after, detail), ", ")});
+    return members;
+  };
+  return BoundedDocument(head, {&pair.before, &pair.after}, std::move(elements), bounds.most_bytes);
 }
 
 std::string ToCsv(const Profile& profile, const std::vector<Function>& functions, size_t rows) {

@@ -14,12 +14,18 @@ namespace allomon::report {
 
 // Numbers are exact, in the profile's units, and may have up to 39 digits.  U+FFFD replaces text
 // that is not UTF-8.  Characters that are not ASCII are escaped, so that any terminal can show the
-// result.  Shows at most `rows` functions; 0: all.
-std::string ToJson(const Profile& profile, const std::vector<Function>& functions, size_t rows);
-std::string ToJson(const Pair& pair, const std::vector<Change>& changes, size_t rows);
+// result.  Where `most_bytes` asks for less than there is, rows are left out from the end, then
+// notes, then ends of texts; "left_out" has their numbers.
+struct Bounds {
+  size_t rows = 0;        // the most functions shown; 0: all
+  size_t most_bytes = 0;  // of the text, 16 KiB at least; 0: any number
+};
+std::string ToJson(const Profile& profile, const std::vector<Function>& functions,
+                   const Bounds& bounds);
+std::string ToJson(const Pair& pair, const std::vector<Change>& changes, const Bounds& bounds);
 
 // Writes comma-separated values with a head (RFC 4180, but lines end as on this system).  Control
-// characters in names become \x1b and so on.
+// characters in names become \x1b and so on.  Shows at most `rows` functions; 0: all.
 std::string ToCsv(const Profile& profile, const std::vector<Function>& functions, size_t rows);
 std::string ToCsv(const Pair& pair, const std::vector<Change>& changes, size_t rows);
 
