@@ -553,8 +553,7 @@ class ControlTest(unittest.TestCase):
     # ---- allomon top on a terminal
 
     def open(self, pid, *options, columns=100, rows=24):
-        if shutil.which("tmux") is None:
-            self.skipTest("no tmux")
+        self.assertIsNotNone(shutil.which("tmux"), "apt-get install tmux libncursesw6")
         command = shlex.join(["env", "LC_ALL=C.UTF-8", ALLOMON, "top", str(pid), "--every=0.2",
                               *options])
         terminal = Terminal(self.folder, f"cd {self.folder}; {command}; echo status $?; sleep 1000",
