@@ -61,6 +61,7 @@ void SayGuardSummary(const AutoProfile& profile) {
 
 // Runs after main's own exit handlers.
 __attribute__((destructor)) void WriteAtExit() {
+  const OwnWork own;  // a tick while it waits for another writer is no function's
   WriteLast(CurrentUnit());
   if (auto_profile != nullptr) SayGuardSummary(*auto_profile);
   StopAttending();
