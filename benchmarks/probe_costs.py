@@ -2,8 +2,8 @@
 """Costs of the USDT probes while a tracer listens, and what a tracer sees of a server.
 
   bazel run //benchmarks:probe_costs                 instructions of a pair, by callgrind
-  sudo bazel-bin/benchmarks/probe_costs --time       nanoseconds, with bpftrace attached
-  sudo bazel-bin/benchmarks/probe_costs --redis      weighted bytes of a minute of redis under load,
+  cd bazel-bin; sudo benchmarks/probe_costs --time   nanoseconds, with bpftrace attached
+  cd bazel-bin; sudo benchmarks/probe_costs --redis  weighted bytes of a minute of redis under load,
                                                      beside its recording's of the same requests
 """
 
@@ -36,6 +36,7 @@ OPERATIONS = {
 }
 BYTES_OF = {"512k": 1 << 19, "64k": 1 << 16, "8k": 1 << 13}
 PAIR_BYTES = 64
+NORMAL_95 = 1.96  # standard errors of a 95 % interval
 SECONDS = 3
 ROUNDS = 5
 LISTEN = """
@@ -45,7 +46,7 @@ usdt:LIBRARY:otel_memory:free { @frees = count(); }
 # Each address is to be born, to die, and to be born again.
 FOLLOW = """
 usdt:LIBRARY:otel_memory:alloc {
-  @births = count(); @weighted = sum(arg2);
+  @births = count(); @weighted = sum(arg2); @squares = sum(arg2 * arg2);
   if (@live[arg0]) { @born_twice = count(); }
   @live[arg0] = 1;
 }
@@ -54,7 +55,8 @@ usdt:LIBRARY:otel_memory:free {
   if (@live[arg0]) { delete(@live[arg0]); } else { @died_unborn = count(); }
 }
 interval:ms:500 {
-  print(@births); print(@deaths); print(@weighted); print(@born_twice); print(@died_unborn);
+  print(@births); print(@deaths); print(@weighted); print(@squares);
+  print(@born_twice); print(@died_unborn);
 }
 END { clear(@live); }
 """
@@ -71,7 +73,10 @@ def instructions(root):
 
 
 def library_of(root):
-    return os.path.realpath(os.path.join(root, "allocator", "liballomon.so"))
+    library = os.path.realpath(os.path.join(root, "allocator", "liballomon.so"))
+    if not os.path.exists(library):
+        raise SystemExit(f"{library} is not there: start this in bazel-bin")
+    return library
 
 
 @contextlib.contextmanager
@@ -202,33 +207,40 @@ def follow_redis(root, server, socket, folder):
         before, traced = at_rest(root, server, folder, name)
         load(socket, REDIS_SECONDS)
         after, traced_after = at_rest(root, server, folder, name)
+        traced = [end - begin for begin, end in zip(traced, traced_after)]
         counts = {key: number(name, key)
                   for key in ("births", "deaths", "born_twice", "died_unborn")}
-    print_redis(before, after, traced_after - traced, counts)
+    print_redis(before, after, traced, counts)
 
 
 def at_rest(root, server, folder, name):
     """What the recording and the tracer have by now; no request is under way."""
     time.sleep(1.5)
-    return recorded(root, server.pid, folder), number(name, "weighted")
+    return recorded(root, server.pid, folder), (number(name, "weighted"), number(name, "squares"))
 
 
 def print_redis(before, after, traced, counts):
-    """Increments of independent sums: their variances are differences of variances."""
+    """Both are sums of independent samples: the squares of the tracer's are no less than its
+    variance, and variances of increments are differences.
+    """
     def half(report):
         return (report["alloc_bytes_high"] - report["alloc_bytes_low"]) / 2
 
     if after["dropped_samples"] or counts["births"] == 0:
         raise SystemExit(f"not to be compared: {after['dropped_samples']} samples were dropped")
+    weighted, squares = traced
     recording = after["alloc_bytes"] - before["alloc_bytes"]
     width = (half(after) ** 2 - half(before) ** 2) ** 0.5
-    inside = abs(traced - recording) <= width
+    width_of_both = (width ** 2 + NORMAL_95 ** 2 * squares) ** 0.5
+    difference = weighted - recording
     seconds = after["seconds"] - before["seconds"]
     print(f"{seconds:.0f} s: recording {recording / 1e6:.1f} MB +- {width / 1e6:.1f}, tracer "
-          f"{traced / 1e6:.1f} MB, {(traced - recording) / width:+.2f} of the interval's half")
+          f"{weighted / 1e6:.1f} MB +- {NORMAL_95 * squares ** 0.5 / 1e6:.1f}: "
+          f"{difference / width:+.2f} of the recording's half, "
+          f"{difference / width_of_both:+.2f} of both's")
     print(f"{counts['births']} births, {counts['deaths']} deaths; {counts['born_twice']} addresses "
           f"were born twice, {counts['died_unborn']} died unborn")
-    if not inside or counts["born_twice"] or counts["died_unborn"]:
+    if abs(difference) > width_of_both or counts["born_twice"] or counts["died_unborn"]:
         raise SystemExit("they do not agree")
 
 
