@@ -99,7 +99,7 @@ bool BlockSpace::Hole::FindGap(size_t bytes) {
   return gap != nullptr;
 }
 
-// What lies in a gap is found by its marks from now on.  A block is walked, up to a zero word: no
+// Objects in a gap are found by their marks from now on.  A block is walked, up to a zero word: no
 // header is 0.
 void BlockSpace::Hole::Close() {
   if (gap != nullptr) {
