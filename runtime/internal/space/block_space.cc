@@ -17,7 +17,8 @@ constexpr size_t kFewestFreeWords = kBlockWords / 8;
 // Larger objects do not take the gaps of the small ones.
 constexpr size_t kMostSmallBytes = 128;
 
-// Blocks in which the gap for one larger object is looked for.
+// Blocks in which the gap for one object is looked for.  A pause must not look into all blocks for
+// objects that are larger than their gaps.
 constexpr size_t kBlocksToLookInto = 8;
 
 // A gap of one word is a hole to the sanitizer alone: no object is so small.
@@ -116,8 +117,8 @@ void BlockSpace::CloseHoles() {
 
 void BlockSpace::TakeNextHole(size_t bytes) {
   hole_.Close();
-  while (!hole_.FindGap(bytes)) {
-    if (recyclable_.empty()) return hole_.TakeBlock(TakeFreeBlock());
+  for (size_t looks = 0; !hole_.FindGap(bytes); ++looks) {
+    if (looks > kBlocksToLookInto || recyclable_.empty()) return hole_.TakeBlock(TakeFreeBlock());
     hole_.BeginSearch(recyclable_.back());
     recyclable_.pop_back();
     if (overflow_next_ <= recyclable_.size()) continue;
