@@ -1,19 +1,13 @@
-#include <algorithm>
 #include <cmath>
 #include <cstdio>
-#include <nlohmann/json.hpp>
 
 #include "tools/report/table/outputs.h"
+#include "tools/text/json_document.h"
 #include "tools/text/plain_text.h"
 #include "tracker/base/check.h"
 
 namespace allomon::views {
 namespace {
-
-std::string Quoted(const std::string& text) {
-  return nlohmann::json(text).dump(-1, ' ', /*ensure_ascii=*/true,
-                                   nlohmann::json::error_handler_t::replace);
-}
 
 // Writes integers and large numbers with all their digits.
 std::string NumberText(double number) {
@@ -26,7 +20,7 @@ std::string NumberText(double number) {
 }
 
 std::string JsonOf(const Data& data) {
-  if (const auto* text = std::get_if<std::string>(&data)) return Quoted(*text);
+  if (const auto* text = std::get_if<std::string>(&data)) return JsonText(*text);
   if (const auto* number = std::get_if<double>(&data)) return NumberText(*number);
   if (const auto* truth = std::get_if<bool>(&data)) return *truth ? "true" : "false";
   return "null";
@@ -34,114 +28,33 @@ std::string JsonOf(const Data& data) {
 
 std::string JsonRow(const Table& table, const std::vector<Cell>& row) {
   ALLOMON_DCHECK_EQ("inv.report.cells", row.size(), table.columns.size());
-  std::string text;
+  JsonMembers members;
   for (size_t i = 0; i < row.size(); ++i) {
     if (table.columns[i].key.empty()) continue;
-    text += (text.empty() ? "" : ", ") + Quoted(table.columns[i].key) + ": " + JsonOf(row[i].data);
+    members.push_back({table.columns[i].key, JsonOf(row[i].data)});
   }
-  return "{" + text + "}";
+  return JsonObject(members);
 }
 
-// Texts of a report that has to be short.
-constexpr size_t kShortText = 256;
-
-Data Shortened(const Data& data) {
+Data Shown(const Data& data, JsonDetail detail) {
   const auto* text = std::get_if<std::string>(&data);
-  return text == nullptr ? data : Data(text->substr(0, kShortText));
+  return text == nullptr ? data : Data(ShownText(*text, detail));
 }
 
-// A report as its parts, from which some are left out.
-class JsonReport {
- public:
-  explicit JsonReport(const Report& report) : report_(report) {
-    for (const Table& table : report.tables) {
-      auto& rows = rows_.emplace_back();
-      for (const auto& row : table.rows) rows.push_back("\n    " + JsonRow(table, row));
-    }
-    for (const auto& rows : rows_) shown_.push_back(rows.size());
+JsonMembers HeadOf(const Report& report, JsonDetail detail) {
+  JsonMembers members;
+  for (const Fact& fact : report.facts) {
+    members.push_back({fact.key, JsonOf(Shown(fact.data, detail))});
   }
+  members.push_back({"next", JsonList(report.next, detail, JsonDetail::kNoNotes)});
+  members.push_back({"notes", JsonList(report.notes, detail, JsonDetail::kWhole)});
+  return members;
+}
 
-  std::string Text(size_t most_bytes) {
-    std::string text = Whole();
-    if (most_bytes == 0 || text.size() <= most_bytes) return text;
-    is_cut_ = true;
-    LeaveOutRows(most_bytes);
-    if (text = Whole(); text.size() <= most_bytes) return text;
-    has_notes_ = false;
-    if (text = Whole(); text.size() <= most_bytes) return text;
-    has_short_texts_ = true;
-    return Whole();
-  }
-
- private:
-  static constexpr size_t kCommaBytes = 1;
-
-  // From the end of the longest table, so that each table keeps its largest rows.
-  void LeaveOutRows(size_t most_bytes) {
-    std::vector<size_t> bytes;
-    for (const auto& rows : rows_) {
-      size_t& sum = bytes.emplace_back(0);
-      for (const std::string& row : rows) sum += row.size() + kCommaBytes;
-    }
-    size_t whole = Whole().size();
-    while (whole > most_bytes) {
-      const auto longest = std::max_element(bytes.begin(), bytes.end()) - bytes.begin();
-      const auto i = static_cast<size_t>(longest);
-      if (bytes.empty() || shown_[i] == 0) return;
-      const size_t row = rows_[i][--shown_[i]].size() + kCommaBytes;
-      bytes[i] -= row;
-      whole -= row;
-      // The numbers of "left_out" have become longer, perhaps.
-      if (whole <= most_bytes) whole = Whole().size();
-    }
-  }
-
-  void Add(const std::string& key, const std::string& value, std::string* text) const {
-    *text += (text->empty() ? "{\n  " : ",\n  ") + Quoted(key) + ": " + value;
-  }
-
-  static std::string ListOf(const std::vector<std::string>& texts) {
-    std::string list;
-    for (const std::string& text : texts) list += (list.empty() ? "" : ", ") + Quoted(text);
-    return "[" + list + "]";
-  }
-
-  std::string LeftOut() const {
-    std::string text;
-    const auto add = [&text](const std::string& key, size_t number) {
-      if (number == 0) return;
-      text += (text.empty() ? "" : ", ") + Quoted(key) + ": " + std::to_string(number);
-    };
-    for (size_t i = 0; i < rows_.size(); ++i) {
-      add(report_.tables[i].key, rows_[i].size() - shown_[i]);
-    }
-    if (!has_notes_) add("notes", report_.notes.size());
-    return "{" + text + "}";
-  }
-
-  std::string Whole() const {
-    std::string text;
-    for (const Fact& fact : report_.facts) {
-      Add(fact.key, JsonOf(has_short_texts_ ? Shortened(fact.data) : fact.data), &text);
-    }
-    Add("next", has_short_texts_ ? "[]" : ListOf(report_.next), &text);
-    Add("notes", has_notes_ ? ListOf(report_.notes) : "[]", &text);
-    if (is_cut_) Add("left_out", LeftOut(), &text);
-    for (size_t i = 0; i < rows_.size(); ++i) {
-      std::string table;
-      for (size_t row = 0; row < shown_[i]; ++row) table += (row == 0 ? "" : ",") + rows_[i][row];
-      Add(report_.tables[i].key, "[" + table + "\n  ]", &text);
-    }
-    return text + "\n}\n";
-  }
-
-  const Report& report_;
-  std::vector<std::vector<std::string>> rows_;  // by table
-  std::vector<size_t> shown_;                   // of each table, its first rows
-  bool is_cut_ = false;
-  bool has_notes_ = true;
-  bool has_short_texts_ = false;
-};
+JsonMembers LeftOutOf(const Report& report, JsonDetail detail) {
+  const size_t notes = detail == JsonDetail::kWhole ? 0 : report.notes.size();
+  return {{"notes", std::to_string(notes)}};
+}
 
 std::string CsvText(const std::string& raw) {
   const std::string text = Printable(raw, Charset::kUtf8);
@@ -179,7 +92,14 @@ std::string CsvTable(const Table& table) {
 }  // namespace
 
 std::string ToJson(const Report& report, size_t most_bytes) {
-  return JsonReport(report).Text(most_bytes);
+  JsonDocument document;
+  document.head = [&report](JsonDetail detail) { return HeadOf(report, detail); };
+  document.left_out = [&report](JsonDetail detail) { return LeftOutOf(report, detail); };
+  for (const Table& table : report.tables) {
+    auto& rows = document.tables.emplace_back(JsonDocument::Table{table.key, {}}).rows;
+    for (const auto& row : table.rows) rows.push_back(JsonRow(table, row));
+  }
+  return BoundedJson(document, most_bytes);
 }
 
 std::string ToCsv(const Report& report) {
