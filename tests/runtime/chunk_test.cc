@@ -25,7 +25,7 @@ class ChunkTest : public ::testing::Test {
   }
 
   Word* WordAt(size_t word) { return reinterpret_cast<Word*>(chunk_->BlockAt(kBlock)) + word; }
-  // The words in which the next gap begins and ends; {kBlockWords, 0}: there is none.
+  // Returns the words at which the next gap begins and ends, or {kBlockWords, 0}.
   std::pair<size_t, size_t> FindGap(size_t word, size_t words) {
     char* const at = reinterpret_cast<char*>(WordAt(word));
     const Chunk::Gap gap = chunk_->FindGap(at, words * kWordBytes);

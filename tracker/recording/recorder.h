@@ -70,7 +70,7 @@ class Recorder final : public internal::SessionClient {
   // Copies a part of a segment, consistently as of one moment.
   bool CopyBytes(uint64_t serial, uint32_t segment, uint32_t offset, char* bytes, uint32_t size)
       ALLOMON_EXCLUDES(recorder_lock);
-  // Writes the resident memory of the process as of now into the recording.
+  // Writes the present resident memory of the process into the recording.
   bool SetResident(uint64_t serial, uint64_t bytes) ALLOMON_EXCLUDES(recorder_lock);
   // Sets the bytes after which the next look comes, unless kLookNanos pass first.  UINT64_MAX: only
   // time counts.

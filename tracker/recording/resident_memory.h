@@ -31,7 +31,7 @@ class ResidentMemory {
   // Reads and writes, if it is time.  Does nothing once the host has a filter of system calls.
   void Note(uint64_t nanos, uint64_t live_bytes, const Written<ProcessRecord>& process);
 
-  // Writes what the caller has read, whether it is time or not: also in a memory file.
+  // Writes a figure that the caller has read, at any time and also into a memory file.
   void Set(uint64_t nanos, uint64_t resident_bytes, uint64_t live_bytes,
            const Written<ProcessRecord>& process);
 

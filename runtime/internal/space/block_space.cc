@@ -10,8 +10,7 @@
 namespace allomon::gc::internal {
 namespace {
 
-// A block with fewer free words is not searched for gaps: what is found is not worth the look at
-// each object.
+// A block with fewer free words is not searched: its gaps are not worth a look at each object.
 constexpr size_t kFewestFreeWords = kBlockWords / 8;
 
 // Larger objects do not take the gaps of the small ones.
@@ -84,7 +83,7 @@ char* BlockSpace::TakeFreeBlock() {
   ALLOMON_DCHECK_EQ("inv.space.lists", chunk->in_use & Chunk::BitOfBlock(block), 0);
   chunk->TakePagesOf(block);
   chunk->in_use |= Chunk::BitOfBlock(block);
-  chunk->walked |= Chunk::BitOfBlock(block);
+  chunk->fresh |= Chunk::BitOfBlock(block);
   if (marking_) chunk->FillMarksOf(chunk->BlockOf(block), 0xff);
   return block;
 }
@@ -243,7 +242,7 @@ void BlockSpace::BeginMarking() {
   ForgetHoles();
   for (Chunk* chunk : chunks_) {
     chunk->marks_known = chunk->in_use;
-    chunk->walked = 0;
+    chunk->fresh = 0;
   }
   marking_ = true;
   walked_ = UINTPTR_MAX;
@@ -271,16 +270,15 @@ void BlockSpace::EndMarking() {
 void BlockSpace::SettleFresh(char* block) {
   Chunk* const chunk = Chunk::Of(block);
   ALLOMON_DCHECK("inv.mark.fresh", chunk->IsMarked(reinterpret_cast<Object*>(block)));
-  ALLOMON_DCHECK("inv.mark.fresh", (chunk->walked & Chunk::BitOfBlock(block)) != 0);
+  ALLOMON_DCHECK("inv.mark.fresh", chunk->IsFresh(block));
   chunk->FillMarksOf(chunk->BlockOf(block), 0);
 }
 
 void BlockSpace::GiveUpMarking() {
   ALLOMON_DCHECK("inv.mark.cycle", marking_);
   for (Chunk* chunk : chunks_) {
-    const uint64_t fresh = chunk->in_use & ~chunk->marks_known;
     for (size_t i = kFirstBlock; i < kBlocksPerChunk; ++i) {
-      if ((fresh >> i & 1) != 0) SettleFresh(chunk->BlockAt(i));
+      if ((chunk->fresh >> i & 1) != 0) SettleFresh(chunk->BlockAt(i));
     }
   }
   marking_ = false;

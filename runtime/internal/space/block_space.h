@@ -111,7 +111,7 @@ class BlockSpace {
   // All chunks lie between these addresses.
   uintptr_t low() const { return chunks_.empty() ? 0 : AddressOf(chunks_.front()); }
   uintptr_t high() const { return chunks_.empty() ? 0 : AddressOf(chunks_.back()) + kChunkBytes; }
-  // Lets what was placed in the holes in use be found.
+  // Makes the objects in the holes in use known to ObjectAt().
   void CloseHoles();
   // Returns the object, header included, that holds the byte before `word`, as
   // YoungSlice::ObjectAt() does. An object is found by its mark, or by a walk over its block, if
@@ -139,7 +139,7 @@ class BlockSpace {
       search = block;
       search_end = block + kBlockBytes;
     }
-    // Moves on to the next gap of `bytes` in the block; false if there is none.
+    // Moves on to the next gap of `bytes` in the block.  Returns false if the block has no more.
     bool FindGap(size_t bytes);
     void Close();
   };

@@ -34,7 +34,7 @@ Object* Chunk::WalkedTo(const char* byte) {
   return nullptr;
 }
 
-// Returns the first word from `word` on, before `end`, that has a mark; `end` if there is none.
+// Returns the first marked word in [word, end), or `end`.
 size_t Chunk::NextMark(size_t word, size_t end) const {
   for (; word < end; word = (word | 63) + 1) {
     const uint64_t bits = marks[word / 64] >> word % 64;

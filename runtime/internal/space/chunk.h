@@ -22,18 +22,18 @@ inline constexpr size_t kMarksPerBlock = kBlockBytes / kWordBytes / 64;
 
 struct Chunk {
   uint64_t marks[kChunkBytes / kWordBytes / 64];
-  // A bit per block.  `in_use`: the block is not in the list of free blocks.  `marks_known`: the
-  // block was in use when marking in slices began, so its marks are those of that marking; a block
-  // taken since then holds live objects only (inv.mark.fresh).  `to_sweep`: the block was in use
-  // when that marking ended. `touched`: its pages are resident.
+  // A bit per block.  `in_use`: the block is not in the list of free blocks.  `fresh`: it was taken
+  // as a whole since the last marking began, so its objects lie side by side from its beginning on,
+  // without marks, and a marking in slices takes all of them for live (inv.mark.fresh).
+  // `marks_known`: it was in use when marking in slices began, so its marks are those of that
+  // marking; the helper reads this while blocks become fresh.  `to_sweep`: it was in use when that
+  // marking ended. `touched`: its pages are resident.
   uint64_t in_use;
   uint64_t touched;
   uint64_t marks_known;
   uint64_t to_sweep;
-  // A bit per block: it was taken as a whole since the last marking began, so its objects lie side
-  // by side from its beginning on, and have no marks.
-  uint64_t walked;
-  // Words of the marked objects of each block, with their headers, as the marking has counted them.
+  uint64_t fresh;
+  // Words of each block's marked objects, with their headers, as the marking has counted them.
   uint16_t live_words[kBlocksPerChunk];
   Chunk* next_released;  // list of the chunks to free
   bool released;
@@ -59,10 +59,7 @@ struct Chunk {
     if ((touched & bit) == 0) TakePages(block, kBlockBytes);
     touched |= bit;
   }
-  // Whether the block was taken since marking in slices began.
-  bool IsFresh(const void* address) const {
-    return ((in_use & ~marks_known) & BitOfBlock(address)) != 0;
-  }
+  bool IsFresh(const void* address) const { return (fresh & BitOfBlock(address)) != 0; }
 
   bool IsMarked(const Object* object) const {
     const size_t word = OffsetOf(object) / kWordBytes;
@@ -91,7 +88,7 @@ struct Chunk {
   void ClearMarks() {
     memset(marks, 0, sizeof(marks));
     memset(live_words, 0, sizeof(live_words));
-    walked = 0;
+    fresh = 0;
   }
   // Clears the marks of one block.
   void ClearMarksOf(size_t block) {
@@ -104,7 +101,7 @@ struct Chunk {
   }
 
   struct Gap {
-    char* begin;  // nullptr: there is none
+    char* begin;  // nullptr: no gap
     char* end;
   };
   // Returns the next gap of at least `bytes` between the marked objects of a block.  `at` is the
@@ -115,9 +112,7 @@ struct Chunk {
   void MarkPlaced(char* begin, const char* end);
 
   // Returns the object that holds the byte; nullptr if no object does.
-  Object* ObjectAt(char* byte) {
-    return (walked & BitOfBlock(byte)) != 0 ? WalkedTo(byte) : MarkedAt(byte);
-  }
+  Object* ObjectAt(char* byte) { return IsFresh(byte) ? WalkedTo(byte) : MarkedAt(byte); }
   // The marked object that holds the byte; nullptr if no object does.
   Object* MarkedAt(char* byte);
 
