@@ -1,5 +1,8 @@
 #include "runtime/registered_stack.h"
 
+#include <cstring>
+#include <new>
+
 #include "runtime/internal/collect/heap_core.h"
 
 namespace allomon::gc {
@@ -14,15 +17,46 @@ static internal::CoroutineStack* NewStack(void* lowest, size_t size_bytes) {
   return stack;
 }
 
+static void DeleteStack(internal::CoroutineStack* stack) {
+  stack->~CoroutineStack();
+  backend::Free(stack);
+}
+
 RegisteredStack::RegisteredStack(void* lowest, size_t size_bytes)
     : heap_(internal::CurrentMutator().heap), stack_(NewStack(lowest, size_bytes)) {
-  heap_->coroutines.Add(stack_);
+  try {
+    heap_->coroutines.Add(stack_);
+  } catch (...) {
+    DeleteStack(stack_);
+    throw;
+  }
 }
 
 RegisteredStack::~RegisteredStack() {
   heap_->coroutines.Remove(stack_);
-  stack_->~CoroutineStack();
-  backend::Free(stack_);
+  DeleteStack(stack_);
+}
+
+void RegisteredStack::NoteEmpty() {
+  stack_->left.Clear();
+  stack_->was_left = true;
+}
+
+void* ScannedFrame::operator new(size_t size_bytes) {
+  using internal::CoroutineFrame;
+  internal::CoroutineStacks& owner = internal::CurrentMutator().heap->coroutines;
+  void* const memory = backend::Malloc(sizeof(CoroutineFrame) + size_bytes);
+  if (memory == nullptr) throw std::bad_alloc();
+  auto* const frame = new (memory) CoroutineFrame{size_bytes, &owner, nullptr, nullptr};
+  memset(frame + 1, 0, size_bytes);
+  owner.AddFrame(frame);
+  return frame + 1;
+}
+
+void ScannedFrame::operator delete(void* memory) noexcept {
+  auto* const frame = static_cast<internal::CoroutineFrame*>(memory) - 1;
+  frame->owner->RemoveFrame(frame);
+  backend::Free(frame);
 }
 
 namespace internal {

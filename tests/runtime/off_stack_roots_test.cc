@@ -379,8 +379,10 @@ struct InMap {
 };
 
 #if defined(__cpp_impl_coroutine)
+struct NoBase {};
+template <typename Base>
 struct Task {
-  struct promise_type {
+  struct promise_type : Base {
     Task get_return_object() { return {std::coroutine_handle<promise_type>::from_promise(*this)}; }
     std::suspend_never initial_suspend() noexcept { return {}; }
     std::suspend_always final_suspend() noexcept { return {}; }
@@ -389,14 +391,15 @@ struct Task {
   };
   std::coroutine_handle<promise_type> handle;
 };
-Task ReadLater(long* head) {
+template <typename Base>
+Task<Base> ReadLater(long* head) {
   const Local<Cell> cell = make<Cell>(41, nullptr);
   co_await std::suspend_always();
   *head = cell->head;
 }
 struct InCoroutine {
   long head = 0;
-  Task task = ReadLater(&head);
+  Task<NoBase> task = ReadLater<NoBase>(&head);
   long Use() {
     task.handle.resume();
     return head;
@@ -415,6 +418,59 @@ TEST_P(OffStackRootsDeathTest, StressFindsLocalsOffTheStack) {
   EXPECT_EXIT(std::thread(UseHolder<InCoroutine>).join(), ends_by_fault, "");
 #endif
 }
+
+// --- Frames of coroutines that are scanned.
+
+#if defined(__cpp_impl_coroutine)
+Task<ScannedFrame> SumLater(long length, long* sum) {
+  Local<Cell> list;
+  for (long i = 0; i < length; ++i) {
+    list = make<Cell>(i, list);
+    if (i % 10 == 0) co_await std::suspend_always();
+  }
+  for (Local<Cell> cell = list; cell; cell = cell->tail) *sum += cell->head;
+}
+
+// A frame is made, resumed and destroyed on whatever thread, and is scanned in between.
+TEST_P(OffStackRootsTest, LocalsInScannedFramesLiveAcrossSuspensions) {
+  constexpr long kTasks = 30, kLength = 100;
+  std::vector<long> sums(kTasks);
+  std::vector<Task<ScannedFrame>> tasks;
+  for (long& sum : sums) tasks.push_back(SumLater(kLength, &sum));
+  for (int round = 1; round <= kLength / 10; ++round) {
+    Churn();
+    const auto resume = [&](size_t first) {
+      for (size_t i = first; i < tasks.size(); i += 2) tasks[i].handle.resume();
+    };
+    resume(0);
+    InThread([&] { resume(1); });
+  }
+  for (const long sum : sums) EXPECT_EQ(sum, kLength * (kLength - 1) / 2);
+  for (size_t i = 0; i < tasks.size(); ++i) {
+    ASSERT_TRUE(tasks[i].handle.done());
+    if (i % 3 == 0) tasks[i].handle.destroy();
+  }
+  std::thread([&] {  // not attached
+    for (size_t i = 0; i < tasks.size(); ++i) {
+      if (i % 3 != 0) tasks[i].handle.destroy();
+    }
+  })
+      .join();
+  ExpectNothingLives();
+}
+
+// A frame that waits keeps its objects until it is destroyed.
+TEST_P(OffStackRootsTest, ScannedFrameThatIsDestroyedLeavesItsObjectsToDie) {
+  long sum = 0;
+  const Task<ScannedFrame> task = SumLater(100, &sum);
+  for (int i = 0; i < 5; ++i) task.handle.resume();
+  Churn();
+  const HeapStatistics statistics = heap_->statistics();
+  EXPECT_EQ(statistics.old_words + statistics.young_words, uint64_t{51 * 3});
+  task.handle.destroy();
+  ExpectNothingLives();
+}
+#endif
 
 }  // namespace
 }  // namespace allomon::gc

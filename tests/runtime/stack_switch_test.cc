@@ -104,6 +104,7 @@ class Coroutine {
     swapcontext(&inside_, &outside_);
   }
   char* memory() { return low_; }
+  void NoteEmpty() { stack_.NoteEmpty(); }
 
  private:
   static void Run(unsigned high, unsigned low) {
@@ -115,7 +116,7 @@ class Coroutine {
 
   std::vector<char> memory_;
   char* const low_;
-  const RegisteredStack stack_{low_, kStackBytes};
+  RegisteredStack stack_{low_, kStackBytes};
   Body body_;
   bool done_ = false;
   ucontext_t inside_ = {};
@@ -249,6 +250,58 @@ TEST_F(StackSwitchTest, StackThatNobodyWasOnKeepsWhatItsWordsSay) {
   for (int i = 0; i < 2; ++i) heap_->CollectFromTop(CollectionKind::kMajor);
   EXPECT_FALSE(stays());
   EXPECT_EQ(root->head, 1);
+}
+
+// A stack of a pool is not looked at between two uses, nor is one that was never used.
+TEST_F(StackSwitchTest, EmptyStackKeepsNothingUntilItIsUsedAgain) {
+  long wrong = 0;
+  Coroutine coroutine([](Coroutine&) {});
+  const auto hide = [&]() __attribute__((noinline)) {
+    reinterpret_cast<uintptr_t*>(coroutine.memory())[100] =
+        reinterpret_cast<uintptr_t>(MakeList(1).operator->());
+  };
+  const auto live_words = [&] {
+    for (int i = 0; i < 3; ++i) heap_->CollectFromTop(CollectionKind::kMajor);
+    const HeapStatistics s = heap_->statistics();
+    return s.old_words + s.young_words;
+  };
+  hide();
+  EXPECT_EQ(live_words(), 3u);
+  coroutine.NoteEmpty();
+  EXPECT_EQ(live_words(), 0u);
+  for (int round = 0; round < 20; ++round) {
+    while (!coroutine.done()) coroutine.Resume();
+    coroutine.NoteEmpty();
+    hide();
+    EXPECT_EQ(live_words(), 0u);
+    coroutine.Begin([&wrong](Coroutine& self) { HoldAndYield(self, 500, &wrong); });
+    coroutine.Resume();
+    EXPECT_GE(live_words(), 1500u);
+  }
+  EXPECT_EQ(wrong, 0);
+}
+
+// Many stacks, in an order that is not theirs in memory, and with neighbours that touch.
+TEST_F(StackSwitchTest, EachOfManyStacksIsFound) {
+  constexpr size_t kStacks = 100;
+  std::vector<char> memory(kStacks * kStackBytes);
+  std::vector<std::unique_ptr<Coroutine>> coroutines(kStacks);
+  long wrong = 0;
+  for (size_t i = 0; i < kStacks; ++i) {
+    const size_t place = i * 37 % kStacks;
+    const auto body = [&wrong, i](Coroutine& self) {
+      for (int round = 0; round < 5; ++round) HoldAndYield(self, static_cast<long>(i), &wrong);
+    };
+    coroutines[i] = std::make_unique<Coroutine>(body, memory.data() + place * kStackBytes);
+  }
+  for (size_t left = kStacks; left != 0; --left) {
+    for (const auto& coroutine : coroutines) {
+      if (coroutine != nullptr && !coroutine->done()) coroutine->Resume();
+    }
+    if (left % 20 == 0) heap_->Collect(CollectionKind::kMajor);
+    coroutines[left * 53 % kStacks].reset();
+  }
+  EXPECT_EQ(wrong, 0);
 }
 
 TEST_F(StackSwitchTest, StackThatIsDestroyedLeavesItsObjectsToDie) {
@@ -409,6 +462,19 @@ void UseAnUnknownStack() {
   makecontext(
       &inside, [] { MakeList(100'000); }, 0);
   swapcontext(&outside, &inside);
+}
+
+TEST(StackSwitchDeathTest, StacksThatOverlapAreRefused) {
+  ::testing::FLAGS_gtest_death_test_style = "threadsafe";
+  const auto heap = Heap::Create(Options()).value();
+  const Mutator mutator(*heap);
+  std::vector<char> memory(3 * kStackBytes);
+  const RegisteredStack middle(memory.data() + kStackBytes, kStackBytes);
+  const RegisteredStack below(memory.data(), kStackBytes);
+  const RegisteredStack above(memory.data() + 2 * kStackBytes, kStackBytes);
+  EXPECT_DEATH(RegisteredStack(memory.data() + kStackBytes / 2, kStackBytes), "rule.stack");
+  EXPECT_DEATH(RegisteredStack(memory.data() + kStackBytes + 1, 64), "rule.stack");
+  EXPECT_DEATH(RegisteredStack(memory.data(), memory.size()), "rule.stack");
 }
 
 TEST(StackSwitchDeathTest, HeapOnAnUnknownStackIsRefused) {

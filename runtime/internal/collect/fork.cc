@@ -37,11 +37,13 @@ void LockForFork(HeapCore& heap) ALLOMON_NO_THREAD_SAFETY_ANALYSIS {  // held ac
   heap.cycle.LockForFork();
   heap.globals_mutex.lock();
   heap.tables_mutex.lock();
+  heap.coroutines.LockForFork();
   heap.blocks.stock().LockForFork();
 }
 
 void UnlockAfterFork(HeapCore& heap) ALLOMON_NO_THREAD_SAFETY_ANALYSIS {
   heap.blocks.stock().UnlockAfterFork();
+  heap.coroutines.UnlockAfterFork();
   heap.tables_mutex.unlock();
   heap.globals_mutex.unlock();
   heap.cycle.UnlockAfterFork();
@@ -70,7 +72,6 @@ void ResumeInChild(HeapCore& heap) {
     m->clock.Abandon();
     m->ranges.clear();
   }
-  heap.coroutines.ResetInForkedChild();
   if (own != nullptr && own->state.load(std::memory_order_relaxed) == MutatorState::kStopping) {
     Stand(*own);
   }

@@ -43,7 +43,8 @@ HeapCore::~HeapCore() {
     ALLOMON_GC_CHECK(globals.next == &globals && root_blocks.next == &root_blocks,
                      "rule.global: a Global, or a container of Locals, outlives its heap");
   }
-  ALLOMON_GC_CHECK(coroutines.empty(), "rule.stack: a RegisteredStack outlives its heap");
+  ALLOMON_GC_CHECK(coroutines.empty(),
+                   "rule.stack: a RegisteredStack, or a frame, outlives its heap");
   samples.AllDie();
   {
     const MutexHolder hold(tables_mutex);

@@ -1,27 +1,73 @@
 #include "runtime/internal/stacks/thread_stack.h"
 
+#include <algorithm>
+#include <new>
+#include <utility>
+
 #include "runtime/internal/object/check.h"
 
 namespace allomon::gc::internal {
 
-void CoroutineStacks::Add(CoroutineStack* stack) {
-  const MutexHolder hold(mutex_);
-  stack->next = first_;
-  first_ = stack;
+CoroutineStacks::Place CoroutineStacks::AboveLocked(uintptr_t address) {
+  return std::upper_bound(
+      by_address_.begin(), by_address_.end(), address,
+      [](uintptr_t at, const CoroutineStack* stack) { return at < stack->range.low; });
 }
 
-void CoroutineStacks::Remove(CoroutineStack* stack) {
+void CoroutineStacks::Add(CoroutineStack* stack) {
   const MutexHolder hold(mutex_);
-  CoroutineStack** link = &first_;
-  while (*link != stack) link = &(*link)->next;
-  *link = stack->next;
+  if (!TryPush(by_address_, stack)) throw std::bad_alloc();
+  by_address_.pop_back();
+  const StackRange& range = stack->range;
+  const Place above = AboveLocked(range.low);
+  ALLOMON_GC_CHECK(
+      (above == by_address_.end() || range.high <= (*above)->range.low) &&
+          (above == by_address_.begin() || above[-1]->range.high <= range.low),
+      "rule.stack: two registered stacks overlap; a RegisteredStack ends before its memory does");
+  by_address_.insert(above, stack);
+}
+
+void CoroutineStacks::Remove(const CoroutineStack* stack) {
+  const MutexHolder hold(mutex_);
+  const Place place = AboveLocked(stack->range.low) - 1;
+  ALLOMON_DCHECK("inv.stacks.apart", *place == stack);
+  by_address_.erase(place);
+}
+
+void CoroutineStacks::AddFrame(CoroutineFrame* frame) {
+  const MutexHolder hold(mutex_);
+  frame->next = first_frame_;
+  if (first_frame_ != nullptr) first_frame_->previous = frame;
+  first_frame_ = frame;
+}
+
+void CoroutineStacks::RemoveFrame(CoroutineFrame* frame) {
+  const MutexHolder hold(mutex_);
+  (frame->previous != nullptr ? frame->previous->next : first_frame_) = frame->next;
+  if (frame->next != nullptr) frame->next->previous = frame->previous;
+}
+
+CoroutineStack* CoroutineStacks::FindLocked(uintptr_t address) {
+  const Place above = AboveLocked(address);
+  if (above == by_address_.begin() || !above[-1]->range.Contains(address)) return nullptr;
+  return above[-1];
 }
 
 CoroutineStack* CoroutineStacks::Find(uintptr_t address) {
   const MutexHolder hold(mutex_);
-  CoroutineStack* stack = first_;
-  while (stack != nullptr && !stack->range.Contains(address)) stack = stack->next;
-  return stack;
+  return FindLocked(address);
+}
+
+ALLOMON_GC_SCANS void CoroutineStacks::FindInterrupted(uintptr_t low, uintptr_t high) {
+  const MutexHolder hold(mutex_);
+  if (by_address_.empty()) return;
+  for (uintptr_t at = low; at < high; at += sizeof(uintptr_t)) {
+    const uintptr_t word = *reinterpret_cast<const uintptr_t*>(at);
+    CoroutineStack* const stack = FindLocked(word);
+    if (stack == nullptr) continue;
+    uintptr_t& lowest = stack->interrupted_at;
+    lowest = lowest == 0 ? word : std::min(lowest, word);
+  }
 }
 
 // Calls no malloc: a lock of the world is held.
@@ -59,17 +105,23 @@ void ThreadStack::Scan(CoroutineStacks& coroutines, WordVisitor& visitor) const 
   ScanStack(here, signal.high, visitor);
   // Scans what the signal interrupted: functions on the thread's own stack, or on a coroutine's
   // stack that has run on since it was left.
-  const auto scan_interrupted = [&](const StackRange& range) {
+  const auto scan_from = [&](uintptr_t lowest, const StackRange& range) {
     ScannedStack interrupted;
     interrupted.fake_stack = here.fake_stack;
-    interrupted.point.stack_pointer = LowestAddressOf(range, at, signal.high);
+    interrupted.point.stack_pointer = lowest;
     ScanStack(interrupted, range.high, visitor);
   };
-  scan_interrupted(own);
-  coroutines.ForEach([&](const CoroutineStack& stack) { scan_interrupted(stack.range); });
+  scan_from(LowestAddressOf(own, at, signal.high), own);
+  coroutines.FindInterrupted(at, signal.high);
+  coroutines.ForEach([&](CoroutineStack& stack) {
+    const uintptr_t lowest = std::exchange(stack.interrupted_at, 0);
+    if (lowest != 0) scan_from(lowest, stack.range);
+  });
 }
 
 void ScanCoroutines(CoroutineStacks& coroutines, WordVisitor& visitor) {
+  coroutines.ForEachFrame(
+      [&visitor](const CoroutineFrame& frame) { visitor.Visit(frame.begin(), frame.end()); });
   coroutines.ForEach([&visitor](CoroutineStack& stack) {
     if (stack.is_in_use) {
       stack.is_in_use = false;

@@ -16,32 +16,65 @@ struct CoroutineStack {
   ScannedStack left;       // set by the last LeaveStack() on it
   bool was_left = false;   // otherwise the whole stack is scanned
   bool is_in_use = false;  // found by a scan: a thread stands on this stack
-  CoroutineStack* next = nullptr;
+  // Found by a scan of a signal's stack: the lowest of its words that points here; 0 without one.
+  uintptr_t interrupted_at = 0;
 };
 
-// The registered stacks of a heap.  Used by any running thread, and by collectors while the world
-// is stopped.
+// The frame of a C++20 coroutine follows this head in memory.
+struct CoroutineFrame {
+  size_t size_bytes;
+  class CoroutineStacks* owner;
+  CoroutineFrame* previous;
+  CoroutineFrame* next;
+  const uintptr_t* begin() const { return reinterpret_cast<const uintptr_t*>(this + 1); }
+  const uintptr_t* end() const { return begin() + size_bytes / sizeof(uintptr_t); }
+};
+
+// The registered stacks of a heap, and the frames of its coroutines.  Used by any thread, and by
+// collectors while the world is stopped.
 class CoroutineStacks {
  public:
+  // Throws std::bad_alloc.  Aborts with rule.stack if it overlaps another one.  Cost: a binary
+  // search, and a move of 8 bytes for each stack at a higher address.  So does Remove().
   void Add(CoroutineStack* stack);
-  void Remove(CoroutineStack* stack);
-  // Returns the stack that contains the address; nullptr if no registered stack does.
+  void Remove(const CoroutineStack* stack);
+  void AddFrame(CoroutineFrame* frame);
+  void RemoveFrame(CoroutineFrame* frame);
+  // Returns the stack that contains the address; nullptr if no registered stack does.  Cost: a
+  // binary search under the mutex.
   CoroutineStack* Find(uintptr_t address);
-  // Called by collectors, and for the threads of a forked child.
+
+  // Collectors.
   template <typename Visit>
   void ForEach(Visit visit) {
     const MutexHolder hold(mutex_);
-    for (CoroutineStack* stack = first_; stack != nullptr; stack = stack->next) visit(*stack);
+    for (CoroutineStack* stack : by_address_) visit(*stack);
   }
+  template <typename Visit>
+  void ForEachFrame(Visit visit) {
+    const MutexHolder hold(mutex_);
+    for (CoroutineFrame* frame = first_frame_; frame != nullptr; frame = frame->next) visit(*frame);
+  }
+  // Sets `interrupted_at` of the stacks to which words of [low, high) point.
+  void FindInterrupted(uintptr_t low, uintptr_t high);
+
   bool empty() {
     const MutexHolder hold(mutex_);
-    return first_ == nullptr;
+    return by_address_.empty() && first_frame_ == nullptr;
   }
-  void ResetInForkedChild() { mutex_.ResetInForkedChild(); }
+  void LockForFork() ALLOMON_NO_THREAD_SAFETY_ANALYSIS { mutex_.lock(); }  // held across functions
+  void UnlockAfterFork() ALLOMON_NO_THREAD_SAFETY_ANALYSIS { mutex_.unlock(); }
 
  private:
+  using Place = Vector<CoroutineStack*>::iterator;
+  // The first stack above the address, whole.
+  Place AboveLocked(uintptr_t address) ALLOMON_REQUIRES(mutex_);
+  CoroutineStack* FindLocked(uintptr_t address) ALLOMON_REQUIRES(mutex_);
+
   Mutex mutex_;
-  CoroutineStack* first_ ALLOMON_GUARDED_BY(mutex_) = nullptr;
+  // inv.stacks.apart: in ascending order, and no two overlap.
+  Vector<CoroutineStack*> by_address_ ALLOMON_GUARDED_BY(mutex_);
+  CoroutineFrame* first_frame_ ALLOMON_GUARDED_BY(mutex_) = nullptr;
 };
 
 // A thread's own stack, and the points on its stacks at which the thread stands.
@@ -63,8 +96,8 @@ struct ThreadStack {
   void Scan(CoroutineStacks& coroutines, WordVisitor& visitor) const;
 };
 
-// Visits the registered stacks on which no thread stands.  Called after ThreadStack::Scan() of all
-// threads.
+// Visits the frames, and the registered stacks on which no thread stands.  Called after
+// ThreadStack::Scan() of all threads.
 void ScanCoroutines(CoroutineStacks& coroutines, WordVisitor& visitor);
 
 }  // namespace allomon::gc::internal
