@@ -48,6 +48,7 @@ bool SetOption(HeapOptions& options, std::string_view name, uint64_t value) {
   if (name == "pretenure") return options.pretenure = value != 0, true;
   if (name == "incremental") return options.incremental_from_bytes = value, true;
   if (name == "background") return options.background = value != 0, true;
+  if (name == "late") return options.late_thread_ms = static_cast<uint32_t>(value), true;
   if (name == "slice") return options.slice_looks = static_cast<uint32_t>(value), true;
   if (name == "mark_stack") return options.mark_stack_entries = value, true;
   return false;
@@ -66,12 +67,12 @@ absl::Status ParseWord(HeapOptions& options, std::string_view word) {
       equals == std::string_view::npos ? 1
                                        : ParseSize(WithoutBlanksAround(word.substr(equals + 1)));
   if (!value.has_value()) return Bad(word, "not a number, or one with K, M or G behind it");
-  const bool narrow = name == "growth" || name == "stress" || name == "slice";
+  const bool narrow = name == "growth" || name == "stress" || name == "slice" || name == "late";
   if (narrow && *value > std::numeric_limits<uint32_t>::max()) return Bad(word, "too large");
   if (!SetOption(options, name, *value)) {
     return Bad(word,
                "known are nursery, growth, floor, limit, soft_limit, verify, stress, pretenure, "
-               "sites, incremental, background, slice and mark_stack");
+               "sites, incremental, background, late, slice and mark_stack");
   }
   return absl::OkStatus();
 }

@@ -61,6 +61,11 @@ struct HeapOptions {
   // processor.  The thread is started when the first major collection in slices begins.
   bool background = true;
 
+  // A thread that still runs this many milliseconds after another has asked for a stop is named, to
+  // `listener`, or without one in a line on standard error.  All others wait for such a thread: it
+  // computes without an allocation, a Safepoint() or a NativeRegion.  0: none is.
+  uint32_t late_thread_ms = 0;
+
   // For tests.  Ends a slice after this many looks at the clock, however little time has passed;
   // looks are some 64 objects apart.  0: slices end by time alone.
   uint32_t slice_looks = 0;
@@ -85,7 +90,7 @@ struct HeapOptions {
   // Reads settings separated by commas, and changes the present ones accordingly:
   //
   //   nursery=4M,growth=80,floor=8M,limit=1G,soft_limit=800M,verify,stress=1,pretenure=0,
-  //   sites=FILE,incremental=64M,background=0
+  //   sites=FILE,incremental=64M,background=0,late=50
   //
   // Sizes take K, M or G; blanks around words do not matter.  On failure the result is
   // kInvalidArgument and names the word, and no setting is changed.

@@ -53,9 +53,9 @@ struct LiveType {
   uint64_t bytes;  // with headers, without memory outside the heap
 };
 
-// Called about collections while the world stands still, on the collecting thread.  A listener must
-// not touch a heap, make or destroy one, or block on a thread that does.  A major collection in
-// slices has several pauses of kind kMajor.
+// Called about collections on the collecting thread, while the world stands still but for
+// OnLateThread().  A listener must not touch a heap, make or destroy one, or block on a thread that
+// does.  A major collection in slices has several pauses of kind kMajor.
 class HeapListener {
  public:
   virtual ~HeapListener() = default;
@@ -63,6 +63,10 @@ class HeapListener {
   virtual void OnCollectionEnd(CollectionKind, uint64_t /*pause_ns*/) {}
   virtual void OnPromotion(uint64_t /*words*/) {}         // words promoted by one minor collection
   virtual void OnGrowth(uint64_t /*old_space_bytes*/) {}  // a chunk was added
+  // The thread, by the kernel's id, runs though a stop was asked for so long ago, by the calling
+  // thread (HeapOptions::late_thread_ms).  Called once a stop for each such thread, before the
+  // world stands, by whatever stops it: a collection, statistics(), a snapshot, a fork.
+  virtual void OnLateThread(uint32_t /*thread_id*/, uint64_t /*waited_ns*/) {}
 };
 
 }  // namespace allomon::gc

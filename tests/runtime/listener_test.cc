@@ -1,10 +1,16 @@
-// A HeapListener is told of each collection from start to end, with the words it promoted.
+// A HeapListener is told of each collection from start to end, with the words it promoted, and of
+// threads for which a collection waits.
+#include <algorithm>
 #include <atomic>
+#include <chrono>
+#include <functional>
+#include <string>
 #include <thread>
 #include <vector>
 
 #include "gtest/gtest.h"
 #include "runtime/heap.h"
+#include "tracker/base/thread_id.h"
 
 namespace allomon::gc {
 namespace {
@@ -93,6 +99,83 @@ TEST(ListenerTest, EventsAreOrderedAndAddUpToTheStatistics) {
   EXPECT_EQ(recorder.longest_pause_ns, s.longest_pause_ns);
   EXPECT_EQ(Sum(s.minor_pauses), recorder.minors);
   EXPECT_EQ(Sum(s.major_pauses), recorder.majors);
+}
+
+// Computes without a safepoint until somebody has noticed.
+class LateThread {
+ public:
+  LateThread(Heap& heap, std::function<bool()> noticed)
+      : thread_([this, &heap, noticed] {
+          const Mutator mutator(heap);
+          thread_id_ = allomon::internal::OwnThreadId();
+          while (!noticed()) std::this_thread::yield();
+        }) {
+    const NativeRegion native;
+    while (thread_id_ == 0) std::this_thread::yield();
+  }
+  ~LateThread() {
+    const NativeRegion native;  // the thread stops the world to leave it
+    thread_.join();
+  }
+  uint32_t id() const { return thread_id_; }
+
+ private:
+  std::atomic<uint32_t> thread_id_{0};
+  std::thread thread_;
+};
+
+struct LateRecorder : HeapListener {
+  void OnLateThread(uint32_t thread_id, uint64_t waited_ns) override {
+    last_waited_ns = waited_ns;
+    ++times;
+    late = thread_id;
+  }
+  uint64_t last_waited_ns = 0, times = 0;
+  std::atomic<uint32_t> late{0};
+};
+
+// The late thread stands only after it was named, so without the notice nothing would end.
+TEST(ListenerTest, ThreadThatComesLateIsNamedOnceAStop) {
+  LateRecorder recorder;
+  HeapOptions options;
+  options.listener = &recorder;
+  ASSERT_TRUE(options.Parse("late=20").ok());
+  const auto heap = Heap::Create(options).value();
+  const Mutator mutator(*heap);
+  for (uint64_t stops = 1; stops <= 3; ++stops) {
+    recorder.late = 0;
+    const LateThread late(*heap, [&] { return recorder.late != 0; });
+    heap->Collect(CollectionKind::kMinor);
+    EXPECT_EQ(recorder.late, late.id());
+    EXPECT_EQ(recorder.times, stops);
+    EXPECT_GE(recorder.last_waited_ns, uint64_t{20} * 1000 * 1000);
+  }
+  EXPECT_GE(heap->statistics().longest_stop_ns, uint64_t{20} * 1000 * 1000);
+}
+
+// Without a listener a line says so, once for each thread.
+TEST(ListenerTest, ThreadThatComesLateIsNamedInALine) {
+  HeapOptions options;
+  options.late_thread_ms = 20;
+  const auto heap = Heap::Create(options).value();
+  const Mutator mutator(*heap);
+  std::atomic<int> stops{0};
+  ::testing::internal::CaptureStderr();
+  uint32_t id = 0;
+  {
+    const LateThread late(*heap, [&] {
+      while (internal::t_window.limit.load(std::memory_order_relaxed) != 0 && stops != 2)
+        std::this_thread::yield();
+      std::this_thread::sleep_for(std::chrono::milliseconds(500));
+      Safepoint();
+      return stops == 2;
+    });
+    id = late.id();
+    for (; stops < 2; ++stops) heap->Collect(CollectionKind::kMinor);
+  }
+  const std::string said = ::testing::internal::GetCapturedStderr();
+  EXPECT_NE(said.find("for thread " + std::to_string(id)), std::string::npos) << said;
+  EXPECT_EQ(std::count(said.begin(), said.end(), '\n'), 1);
 }
 
 // The exact numbers of a program whose every allocation is known.

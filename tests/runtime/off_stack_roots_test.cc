@@ -426,18 +426,18 @@ Task<ScannedFrame> SumLater(long length, long* sum) {
   Local<Cell> list;
   for (long i = 0; i < length; ++i) {
     list = make<Cell>(i, list);
-    if (i % 10 == 0) co_await std::suspend_always();
+    if (i % 50 == 0) co_await std::suspend_always();
   }
   for (Local<Cell> cell = list; cell; cell = cell->tail) *sum += cell->head;
 }
 
 // A frame is made, resumed and destroyed on whatever thread, and is scanned in between.
 TEST_P(OffStackRootsTest, LocalsInScannedFramesLiveAcrossSuspensions) {
-  constexpr long kTasks = 30, kLength = 100;
+  constexpr long kTasks = 20, kLength = 100;
   std::vector<long> sums(kTasks);
   std::vector<Task<ScannedFrame>> tasks;
   for (long& sum : sums) tasks.push_back(SumLater(kLength, &sum));
-  for (int round = 1; round <= kLength / 10; ++round) {
+  for (int round = 1; round <= 2; ++round) {
     Churn();
     const auto resume = [&](size_t first) {
       for (size_t i = first; i < tasks.size(); i += 2) tasks[i].handle.resume();
@@ -463,7 +463,7 @@ TEST_P(OffStackRootsTest, LocalsInScannedFramesLiveAcrossSuspensions) {
 TEST_P(OffStackRootsTest, ScannedFrameThatIsDestroyedLeavesItsObjectsToDie) {
   long sum = 0;
   const Task<ScannedFrame> task = SumLater(100, &sum);
-  for (int i = 0; i < 5; ++i) task.handle.resume();
+  task.handle.resume();
   Churn();
   const HeapStatistics statistics = heap_->statistics();
   EXPECT_EQ(statistics.old_words + statistics.young_words, uint64_t{51 * 3});

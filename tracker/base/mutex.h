@@ -9,7 +9,9 @@
 #include <pthread.h>
 
 #include <atomic>
+#include <chrono>
 #include <condition_variable>
+#include <cstdint>
 #include <mutex>
 #include <new>
 
@@ -75,14 +77,13 @@ class Condition {
   // in a loop.  Unlike the C library's, it is no cancellation point: a cancelled thread would
   // abandon the state that it waits in, such as a stopped world.
   void Wait(Mutex& mutex) ALLOMON_REQUIRES(mutex) {
-    int former = 0;
-    pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &former);
-    mutex.NoteOwner(0);
-    std::unique_lock<std::mutex> lock(mutex.mutex_, std::adopt_lock);
-    condition_.wait(lock);
-    lock.release();
-    mutex.NoteOwner(pthread_self());
-    pthread_setcancelstate(former, nullptr);
+    WaitBy(mutex, [this](std::unique_lock<std::mutex>& lock) { condition_.wait(lock); });
+  }
+  // The same, for at most so many nanoseconds.
+  void WaitFor(Mutex& mutex, uint64_t ns) ALLOMON_REQUIRES(mutex) {
+    WaitBy(mutex, [this, ns](std::unique_lock<std::mutex>& lock) {
+      condition_.wait_for(lock, std::chrono::nanoseconds(ns));
+    });
   }
   void NotifyOne() { condition_.notify_one(); }
   void NotifyAll() { condition_.notify_all(); }
@@ -92,6 +93,18 @@ class Condition {
   void ResetInForkedChild() { new (&condition_) std::condition_variable; }
 
  private:
+  template <typename WaitOn>
+  void WaitBy(Mutex& mutex, WaitOn wait_on) ALLOMON_REQUIRES(mutex) {
+    int former = 0;
+    pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &former);
+    mutex.NoteOwner(0);
+    std::unique_lock<std::mutex> lock(mutex.mutex_, std::adopt_lock);
+    wait_on(lock);
+    lock.release();
+    mutex.NoteOwner(pthread_self());
+    pthread_setcancelstate(former, nullptr);
+  }
+
   std::condition_variable condition_;
 };
 

@@ -27,7 +27,9 @@ void Unlink(Node* node) {
 }  // namespace
 
 HeapCore::HeapCore(const HeapOptions& heap_options)
-    : options(heap_options), nursery_bytes(RoundToSlices(heap_options.nursery_bytes)) {
+    : options(heap_options),
+      world(options.late_thread_ms, options.listener),
+      nursery_bytes(RoundToSlices(heap_options.nursery_bytes)) {
   major_threshold_bytes = major_start_bytes = options.growth_floor_bytes;
   {
     const MutexHolder hold(globals_mutex);

@@ -118,6 +118,7 @@ class Mutator {
   uint32_t no_allocation = 0;  // open NoAllocation scopes
   uint32_t stress_count = 0;
   bool in_finalizer = false;
+  bool was_late = false;               // the world has said so, under its mutex
   std::atomic<bool> requested{false};  // RequestAttention() was called since on_request ran
   size_t log_capacity = 0;
 };

@@ -1,8 +1,12 @@
 #include "runtime/internal/collect/world.h"
 
+#include <fcntl.h>
 #include <time.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <cstdio>
+#include <utility>
 
 #include "runtime/internal/collect/mark_slices.h"
 #include "tracker/base/uncancelled.h"
@@ -14,6 +18,26 @@ namespace {
 void Change(Mutator& mutator, MutatorState from, MutatorState to) {
   ALLOMON_DCHECK_EQ("inv.mutator.state", mutator.state.load(std::memory_order_relaxed), from);
   mutator.state.store(to, std::memory_order_relaxed);
+}
+
+// fprintf and what reads the name are cancellation points; a thread that ended here would leave the
+// others to wait for ever.
+void SayThatLate(uint32_t thread_id, uint64_t waited_ns) {
+  const allomon::internal::Uncancelled uncancelled;
+  char path[64];
+  char name[32] = "";
+  snprintf(path, sizeof path, "/proc/self/task/%u/comm", thread_id);
+  const int file = open(path, O_RDONLY | O_CLOEXEC);
+  if (file >= 0) {
+    const ssize_t length = read(file, name, sizeof name - 1);
+    name[length > 0 ? length - 1 : 0] = '\0';  // a newline ends it
+    close(file);
+  }
+  fprintf(stderr,
+          "allomon: managed heap: all threads have waited %u ms for thread %u (%s): it computes "
+          "without a safepoint; a Safepoint() in its loop, or a NativeRegion around it, lets them "
+          "go on\n",
+          static_cast<unsigned>(waited_ns / 1'000'000), thread_id, name);
 }
 
 }  // namespace
@@ -179,9 +203,33 @@ bool World::Stop(Mutator* caller) {
   last_to_stand_ = 0;
   stood_ns_ = requested_ns_;
   if (running_ == 0) return true;
-  while (running_ != 0) all_stand_.Wait(mutex_);
+  WaitForOthersLocked();
   stood_ns_ = NowNs();
   return true;
+}
+
+void World::WaitForOthersLocked() {
+  const uint64_t late_at_ns = requested_ns_ + late_ns_;
+  for (uint64_t now_ns = requested_ns_; late_ns_ != 0 && running_ != 0; now_ns = NowNs()) {
+    if (now_ns >= late_at_ns) {
+      TellOfLateThreadsLocked();
+      break;
+    }
+    all_stand_.WaitFor(mutex_, late_at_ns - now_ns);
+  }
+  while (running_ != 0) all_stand_.Wait(mutex_);
+}
+
+void World::TellOfLateThreadsLocked() {
+  const uint64_t waited_ns = NowNs() - requested_ns_;
+  for (Mutator* mutator = first_; mutator != nullptr; mutator = mutator->next) {
+    if (!mutator->runs()) continue;
+    if (listener_ != nullptr) {
+      listener_->OnLateThread(mutator->thread_id, waited_ns);
+    } else if (!std::exchange(mutator->was_late, true)) {
+      SayThatLate(mutator->thread_id, waited_ns);
+    }
+  }
 }
 
 void World::Resume() {

@@ -11,6 +11,7 @@
 #include <atomic>
 #include <cstdint>
 
+#include "runtime/heap_statistics.h"
 #include "runtime/internal/collect/mutator.h"
 #include "tracker/base/mutex.h"
 
@@ -22,6 +23,11 @@ using allomon::internal::MutexHolder;
 
 class World {
  public:
+  // Of each thread that runs `late_thread_ms` after a stop was asked for, once a stop, `listener`
+  // is told; without a listener standard error is, once a thread.  0: nobody is.
+  World(uint32_t late_thread_ms, HeapListener* listener)
+      : late_ns_(uint64_t{late_thread_ms} * 1'000'000), listener_(listener) {}
+
   // Adds the calling thread's mutator to the world and announces it to the tracker.  Waits for a
   // collection in progress.
   void Add(Mutator* mutator);
@@ -91,6 +97,8 @@ class World {
   void ParkLocked(Mutator& mutator) ALLOMON_REQUIRES(mutex_);
   void RequestStopLocked() ALLOMON_REQUIRES(mutex_);
   void WaitForResumeLocked() ALLOMON_REQUIRES(mutex_);
+  void WaitForOthersLocked() ALLOMON_REQUIRES(mutex_);
+  void TellOfLateThreadsLocked() ALLOMON_REQUIRES(mutex_);
   void StandLocked(Mutator& mutator, MutatorState as) ALLOMON_REQUIRES(mutex_);
   void RunLocked(Mutator& mutator, MutatorState was) ALLOMON_REQUIRES(mutex_);
   // Whether this thread stopped the world last, and others waited for it.  A stop by another thread
@@ -105,6 +113,8 @@ class World {
   void LeaveLocked(Mutator& mutator) ALLOMON_REQUIRES(mutex_);
   bool CountsAgreeLocked() const ALLOMON_REQUIRES(mutex_);
 
+  const uint64_t late_ns_;
+  HeapListener* const listener_;
   Mutex mutex_;
   Condition all_stand_;
   Condition resumed_;
