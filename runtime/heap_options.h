@@ -55,7 +55,7 @@ struct HeapOptions {
 
   // A heap with at least this many bytes of old objects is marked and swept in slices, so that no
   // pause is long.  A smaller heap is marked and swept in one pause.  0: always in slices.
-  size_t incremental_from_bytes = size_t{32} << 20;
+  size_t incremental_from_bytes = size_t{16} << 20;
 
   // Whether a thread of the heap does most of the marking and sweeping, if the machine has a second
   // processor.  The thread is started when the first major collection in slices begins.
