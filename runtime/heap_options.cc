@@ -43,6 +43,7 @@ bool SetOption(HeapOptions& options, std::string_view name, uint64_t value) {
   if (name == "floor") return options.growth_floor_bytes = value, true;
   if (name == "limit") return options.limit_bytes = value, true;
   if (name == "soft_limit") return options.soft_limit_bytes = value, true;
+  if (name == "cgroup") return options.cgroup_percent = static_cast<uint32_t>(value), true;
   if (name == "verify") return options.verify = value != 0, true;
   if (name == "stress") return options.stress_every = static_cast<uint32_t>(value), true;
   if (name == "pretenure") return options.pretenure = value != 0, true;
@@ -67,12 +68,13 @@ absl::Status ParseWord(HeapOptions& options, std::string_view word) {
       equals == std::string_view::npos ? 1
                                        : ParseSize(WithoutBlanksAround(word.substr(equals + 1)));
   if (!value.has_value()) return Bad(word, "not a number, or one with K, M or G behind it");
-  const bool narrow = name == "growth" || name == "stress" || name == "slice" || name == "late";
+  const bool narrow =
+      name == "growth" || name == "cgroup" || name == "stress" || name == "slice" || name == "late";
   if (narrow && *value > std::numeric_limits<uint32_t>::max()) return Bad(word, "too large");
   if (!SetOption(options, name, *value)) {
     return Bad(word,
-               "known are nursery, growth, floor, limit, soft_limit, verify, stress, pretenure, "
-               "sites, incremental, background, late, slice and mark_stack");
+               "known are nursery, growth, floor, limit, soft_limit, cgroup, verify, stress, "
+               "pretenure, sites, incremental, background, late, slice and mark_stack");
   }
   return absl::OkStatus();
 }
@@ -108,6 +110,7 @@ absl::Status HeapOptions::Validate() const {
   if (growth_percent < 10 || growth_percent > 10000) {
     return Bad("growth", "must be between 10 and 10000 percent");
   }
+  if (cgroup_percent > 100) return Bad("cgroup", "must be at most 100 percent; 0 is never");
   // One chunk suffices: the first thread is then attached with the part of its nursery that fits
   // one.
   if (limit_bytes != 0 && limit_bytes < kLeastLimitBytes) {

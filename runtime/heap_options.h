@@ -38,6 +38,12 @@ struct HeapOptions {
   // eighth of them, and by growth_floor_bytes, between two collections.  0: none.
   size_t soft_limit_bytes = 0;
 
+  // From this percentage of the memory limit of the process's cgroup on, or of a cgroup above
+  // (memory.high or memory.max, version 1 also; files that the kernel would drop do not count), the
+  // heap grows by an eighth between two major collections, and keeps no free memory beyond that.
+  // Looked at every 100 ms at most, by what collects.  0: never.
+  uint32_t cgroup_percent = 90;
+
   // Walks the whole heap after every collection and aborts on the first broken
   // invariant.  Cost when on: several times the collection.
   bool verify = false;
@@ -89,8 +95,8 @@ struct HeapOptions {
 
   // Reads settings separated by commas, and changes the present ones accordingly:
   //
-  //   nursery=4M,growth=80,floor=8M,limit=1G,soft_limit=800M,verify,stress=1,pretenure=0,
-  //   sites=FILE,incremental=64M,background=0,late=50
+  //   nursery=4M,growth=80,floor=8M,limit=1G,soft_limit=800M,cgroup=80,verify,stress=1,
+  //   pretenure=0,sites=FILE,incremental=64M,background=0,late=50
   //
   // Sizes take K, M or G; blanks around words do not matter.  On failure the result is
   // kInvalidArgument and names the word, and no setting is changed.

@@ -2,6 +2,8 @@
 #include <unistd.h>
 
 #include <cstdlib>
+#include <filesystem>
+#include <fstream>
 #include <memory>
 #include <string>
 #include <thread>
@@ -10,6 +12,7 @@
 #include "gtest/gtest.h"
 #include "runtime/custom.h"
 #include "runtime/heap.h"
+#include "runtime/internal/collect/heap_core.h"
 
 namespace allomon::gc {
 namespace {
@@ -22,13 +25,16 @@ struct Cell {
 TEST(OptionsTest, TextIsRead) {
   HeapOptions options;
   ASSERT_TRUE(
-      options.Parse("nursery=4M,growth=80,floor=512K,limit=1G,soft_limit=800M,verify,stress=3")
+      options
+          .Parse(
+              "nursery=4M,growth=80,floor=512K,limit=1G,soft_limit=800M,cgroup=70,verify,stress=3")
           .ok());
   EXPECT_EQ(options.nursery_bytes, 4u << 20);
   EXPECT_EQ(options.growth_percent, 80u);
   EXPECT_EQ(options.growth_floor_bytes, 512u << 10);
   EXPECT_EQ(options.limit_bytes, 1u << 30);
   EXPECT_EQ(options.soft_limit_bytes, 800u << 20);
+  EXPECT_EQ(options.cgroup_percent, 70u);
   EXPECT_TRUE(options.verify);
   EXPECT_EQ(options.stress_every, 3u);
 }
@@ -209,15 +215,27 @@ TEST(LimitTest, ThreadThatAttachesNearTheLimitLeavesRoomForWhatOthersHold) {
   for (const Local<Bytes>& bytes : kept) EXPECT_EQ(bytes->length(), 8184u);
 }
 
-// Marking with a stack of 16 entries falls back to scanning.
+void WriteText(const std::string& path, const std::string& text) {
+  std::filesystem::create_directories(std::filesystem::path(path).parent_path());
+  std::ofstream(path) << text;
+}
+
 // Returns the most bytes that the old space had: 24 MB stay, and six times as many live for
-// a while.
-uint64_t PeakBytes(size_t soft_limit_bytes) {
+// a while.  The process is in a cgroup of which so many percent are used.
+uint64_t PeakBytes(size_t soft_limit_bytes, int used_percent = 0, uint32_t cgroup_percent = 90) {
+  const std::string root = ::testing::TempDir() + "/limit_test." + std::to_string(getpid());
+  WriteText(root + "/proc/self/cgroup", "0::/pod\n");
+  WriteText(root + "/sys/fs/cgroup/pod/memory.max", "max\n");
+  WriteText(root + "/sys/fs/cgroup/pod/memory.high", "100000\n");
+  WriteText(root + "/sys/fs/cgroup/pod/memory.current", std::to_string(used_percent * 1000) + "\n");
   HeapOptions options;
   options.growth_percent = 400;
   options.soft_limit_bytes = soft_limit_bytes;
+  options.cgroup_percent = cgroup_percent;
   options.incremental_from_bytes = size_t{1} << 40;
   const auto heap = Heap::Create(options).value();
+  using allomon::internal::MemoryLimit;
+  heap->core().memory_limit = MemoryLimit(MemoryLimit::Bound::kSlows, root.c_str());
   const Mutator mutator(*heap);
   Root<Cell> stays;
   Root<Cell> passes;
@@ -238,6 +256,14 @@ TEST(LimitTest, HeapWithASoftLimitCollectsEarlier) {
   EXPECT_LT(PeakBytes(36 * kMiB), 48 * kMiB);  // the reserve is 4 MiB, and chunks are whole
   // Less than what lives.
   EXPECT_LT(PeakBytes(kMiB), 40 * kMiB);
+}
+
+TEST(LimitTest, HeapInAFullCgroupCollectsEarlier) {
+  constexpr size_t kMiB = 1 << 20;
+  EXPECT_GT(PeakBytes(0, 89), 80 * kMiB);
+  EXPECT_LT(PeakBytes(0, 91), 40 * kMiB);
+  EXPECT_LT(PeakBytes(0, 51, 50), 40 * kMiB);
+  EXPECT_GT(PeakBytes(0, 99, 0), 80 * kMiB);
 }
 
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)

@@ -17,8 +17,8 @@
 #include <vector>
 
 #include "gtest/gtest.h"
+#include "tracker/base/memory_limit.h"
 #include "tracker/triggers/copy_file.h"
-#include "tracker/triggers/memory_limit.h"
 
 namespace allomon::triggers {
 namespace {
@@ -247,7 +247,10 @@ TEST_F(CopyFileTest, CopyAtTheLimitLeavesNoPagesInMemory) {
   }
 }
 
-Usage ReadIn(const std::string& root, uint32_t percent = 90) {
+using internal::MemoryLimit;
+using internal::MemoryUsage;
+
+MemoryUsage ReadIn(const std::string& root, uint32_t percent = 90) {
   MemoryLimit limit(root.c_str());
   return limit.Read(percent, 0);
 }
@@ -258,7 +261,7 @@ TEST_F(MemoryLimitTest, NearestOfTheLimitsAboveCounts) {
   Write("sys/fs/cgroup/a/memory.current", "800\n");
   Write("sys/fs/cgroup/a/b/memory.max", "2000\n");
   Write("sys/fs/cgroup/a/b/memory.current", "700\n");
-  const Usage usage = ReadIn(root_);
+  const MemoryUsage usage = ReadIn(root_);
   EXPECT_EQ(usage.limit_bytes, 1000u);
   EXPECT_EQ(usage.used_bytes, 800u);
   EXPECT_FALSE(usage.is_addresses);
@@ -273,12 +276,30 @@ TEST_F(MemoryLimitTest, FilesThatTheKernelWouldGiveUpDoNotCount) {
   EXPECT_EQ(ReadIn(root_, 99).used_bytes, 950u) << "not looked at below the share";
 }
 
+// Version 2 has a second limit, beyond which processes are held up: a part of the callers ask for
+// it.
+TEST_F(MemoryLimitTest, LimitThatSlowsIsTheSmallerOfTwo) {
+  MemoryLimit limit(MemoryLimit::Bound::kSlows, root_.c_str());
+  Write("proc/self/cgroup", "0::/a/b\n");
+  Write("sys/fs/cgroup/a/memory.max", "max\n");
+  Write("sys/fs/cgroup/a/memory.high", "900\n");
+  Write("sys/fs/cgroup/a/memory.current", "600\n");
+  Write("sys/fs/cgroup/a/b/memory.max", "1000\n");
+  Write("sys/fs/cgroup/a/b/memory.high", "max\n");
+  Write("sys/fs/cgroup/a/b/memory.current", "500\n");
+  EXPECT_EQ(ReadIn(root_).limit_bytes, 1000u);
+  EXPECT_EQ(limit.Read(90, 0).limit_bytes, 900u);
+  Write("sys/fs/cgroup/a/b/memory.high", "700\n");
+  EXPECT_EQ(limit.Read(90, 0).limit_bytes, 700u);
+  EXPECT_EQ(limit.Read(90, 0).used_bytes, 500u);
+}
+
 TEST_F(MemoryLimitTest, VersionOne) {
   Write("proc/self/cgroup", "9:name=systemd:/s\n4:cpu,memory:/m\n0::/u\n");
   Write("sys/fs/cgroup/memory/m/memory.limit_in_bytes", "1000\n");
   Write("sys/fs/cgroup/memory/m/memory.usage_in_bytes", "960\n");
   Write("sys/fs/cgroup/memory/m/memory.stat", "inactive_file 1\ntotal_inactive_file 30\n");
-  const Usage usage = ReadIn(root_);
+  const MemoryUsage usage = ReadIn(root_);
   EXPECT_EQ(usage.limit_bytes, 1000u);
   EXPECT_EQ(usage.used_bytes, 930u);
 }

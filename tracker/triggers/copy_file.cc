@@ -190,7 +190,8 @@ void CopyFile::GivePagesUp() {
   unsynced_bytes_ = 0;
 }
 
-bool CopyFile::SetName(FixedText<NAME_MAX + 1>* name, std::string_view kind, uint32_t number) {
+bool CopyFile::SetName(internal::FixedText<NAME_MAX + 1>* name, std::string_view kind,
+                       uint32_t number) {
   name->Clear().Add({stem_.text(), stem_.length()});
   if (attempt_ > 1) name->Add(".").AddNumber(attempt_);
   name->Add(".").Add(kind);

@@ -20,7 +20,7 @@
 #include <cstdint>
 #include <string_view>
 
-#include "tracker/triggers/fixed_text.h"
+#include "tracker/base/fixed_text.h"
 
 namespace allomon::triggers {
 
@@ -75,16 +75,16 @@ class CopyFile {
   Held* HeldOf(std::string_view kind);
   void GivePagesUp();
   int GiveName(std::string_view kind, uint32_t keep);
-  bool SetName(FixedText<NAME_MAX + 1>* name, std::string_view kind, uint32_t number);
+  bool SetName(internal::FixedText<NAME_MAX + 1>* name, std::string_view kind, uint32_t number);
   int Rename(const char* from, const char* to, unsigned flags);
 
-  FixedText<PATH_MAX> directory_;
-  FixedText<NAME_MAX + 1> stem_;
-  uint32_t attempt_ = 1;            // of the stem
-  FixedText<NAME_MAX + 1> saving_;  // of written_
-  FixedText<NAME_MAX + 1> from_;
-  FixedText<NAME_MAX + 1> to_;
-  FixedText<PATH_MAX + NAME_MAX + 1> path_;
+  internal::FixedText<PATH_MAX> directory_;
+  internal::FixedText<NAME_MAX + 1> stem_;
+  uint32_t attempt_ = 1;                      // of the stem
+  internal::FixedText<NAME_MAX + 1> saving_;  // of written_
+  internal::FixedText<NAME_MAX + 1> from_;
+  internal::FixedText<NAME_MAX + 1> to_;
+  internal::FixedText<PATH_MAX + NAME_MAX + 1> path_;
   int directory_fd_ = -1;
   dev_t device_ = 0;
   ino_t inode_ = 0;

@@ -5,12 +5,12 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "tracker/base/memory_limit.h"
 #include "tracker/core/one_inside.h"
 #include "tracker/recording/file_path.h"
 #include "tracker/recording/recorder.h"
 #include "tracker/recording/watcher.h"
 #include "tracker/triggers/copy_file.h"
-#include "tracker/triggers/memory_limit.h"
 #include "tracker/triggers/recording_copy.h"
 #include "tracker/triggers/rules.h"
 #include "tracker/triggers/settings.h"
@@ -53,14 +53,14 @@ class Saver final : public recording::Watcher {
   bool has_place_ = false;  // for its copies
   bool has_failed_ = false;
   Rules rules_;
-  MemoryLimit memory_limit_;
+  internal::MemoryLimit memory_limit_;
   CopyFile file_;
   RecordingCopy copy_;
   recording::Standing standing_;
   Facts facts_;
-  Usage usage_;
+  internal::MemoryUsage usage_;
   recording::FilePath path_ = {};
-  FixedText<2 * PATH_MAX> line_;
+  internal::FixedText<2 * PATH_MAX> line_;
 };
 
 // Called before the host installs a filter of system calls, which may kill it for any call of ours:

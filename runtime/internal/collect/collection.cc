@@ -85,6 +85,7 @@ void ResumeAfterCollection(HeapCore& heap) {
 }  // namespace
 
 bool RunCollection(HeapCore& heap, CollectionKind kind, bool due) {
+  heap.HeedPressure(NowNs());
   due = due || heap.WantsMajor(0);
   const bool is_major = kind == CollectionKind::kMajor || due || heap.cycle.is_active();
   const CollectionKind pause = is_major ? CollectionKind::kMajor : CollectionKind::kMinor;

@@ -77,13 +77,14 @@ Object* HeapCore::AllocateLarge(uint64_t words) {
   return large.Allocate(words, options.limit_bytes - chunk_bytes);
 }
 
+// A heap that hardly fits its soft limit, or whose cgroup is full, still grows by a part of itself
+// between two collections: they would take all time otherwise.
+static constexpr uint64_t kLeastGrowth = 8;
+
 void HeapCore::SetMajorThreshold() {
   const uint64_t live = OldWords() * kWordBytes + custom_bytes;
   uint64_t growth = live / 100 * options.growth_percent;
-  // A heap that hardly fits its soft limit still grows by a part of itself between two collections:
-  // they would take all time otherwise.
-  constexpr uint64_t kLeastGrowth = 8;
-  if (const uint64_t soft = options.soft_limit_bytes; soft != 0) {
+  if (const uint64_t soft = under_pressure ? live : options.soft_limit_bytes; soft != 0) {
     growth = std::min(growth, std::max(live / kLeastGrowth, soft > live ? soft - live : 0));
   }
   major_threshold_bytes = std::max<uint64_t>(options.growth_floor_bytes, growth);
@@ -92,6 +93,22 @@ void HeapCore::SetMajorThreshold() {
   major_start_bytes = then_bytes < options.incremental_from_bytes
                           ? major_threshold_bytes
                           : cycle.StartBytes(major_threshold_bytes);
+}
+
+void HeapCore::HeedPressure(uint64_t now_ns) {
+  constexpr uint64_t kBetweenLooksNs = 100'000'000;
+  if (options.cgroup_percent == 0 || now_ns < next_look_ns) return;
+  next_look_ns = now_ns + kBetweenLooksNs;
+  const allomon::internal::MemoryUsage usage = memory_limit.Read(options.cgroup_percent, now_ns);
+  under_pressure = usage.limit_bytes != 0 && !usage.is_addresses &&
+                   usage.used_bytes >= usage.limit_bytes / 100 * options.cgroup_percent;
+  if (!under_pressure || cycle.is_active()) return;
+  const uint64_t all = OldWords() * kWordBytes + custom_bytes;
+  const uint64_t grown = std::min(grown_bytes.load(std::memory_order_relaxed), all);
+  const uint64_t growth =
+      std::max<uint64_t>(options.growth_floor_bytes, (all - grown) / kLeastGrowth);
+  major_threshold_bytes = std::min(major_threshold_bytes, growth);
+  major_start_bytes = std::min(major_start_bytes, growth);
 }
 
 bool HeapCore::SweepNextChunk() {

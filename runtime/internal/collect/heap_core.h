@@ -18,6 +18,7 @@
 #include "runtime/internal/tables/identity_table.h"
 #include "runtime/internal/tables/sample_table.h"
 #include "runtime/internal/tables/weak_table.h"
+#include "tracker/base/memory_limit.h"
 #include "tracker/base/mutex.h"
 
 namespace allomon::gc::internal {
@@ -56,6 +57,9 @@ class HeapCore : public Spaces {
   // Derives the threshold of the next major collection from the bytes that live now.  The world is
   // stopped.
   void SetMajorThreshold();
+  // Looks whether the memory of the process's cgroup is nearly used up, if it is time to, and
+  // lowers the threshold if it is.  The world is stopped.
+  void HeedPressure(uint64_t now_ns);
   // Sweeps a chunk; false if there was none.  The caller holds the cycle's mutex.
   bool SweepNextChunk();
   bool LimitAllows(size_t bytes);
@@ -123,6 +127,10 @@ class HeapCore : public Spaces {
   uint64_t major_start_bytes = 0;  // the threshold of a collection in slices, which starts a little
                                    // earlier
   std::atomic<uint64_t> born_old_words{0};
+
+  allomon::internal::MemoryLimit memory_limit{allomon::internal::MemoryLimit::Bound::kSlows};
+  uint64_t next_look_ns = 0;    // at memory_limit
+  bool under_pressure = false;  // by the last look
 
   // Of the collection in slices that goes on.
   std::optional<SliceMarker> slice_marker ALLOMON_GUARDED_BY(cycle.mutex);

@@ -1,15 +1,15 @@
 // A text in a fixed room, for code that must not allocate.
 //
 // Text that exceeds the room is dropped, and fits() is then false.  No locks.
-#ifndef ALLOMON_TRACKER_TRIGGERS_FIXED_TEXT_H_
-#define ALLOMON_TRACKER_TRIGGERS_FIXED_TEXT_H_
+#ifndef ALLOMON_TRACKER_BASE_FIXED_TEXT_H_
+#define ALLOMON_TRACKER_BASE_FIXED_TEXT_H_
 
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
 #include <string_view>
 
-namespace allomon::triggers {
+namespace allomon::internal {
 
 template <size_t kRoom>
 class FixedText {
@@ -44,6 +44,6 @@ class FixedText {
   bool fits_ = true;
 };
 
-}  // namespace allomon::triggers
+}  // namespace allomon::internal
 
-#endif  // ALLOMON_TRACKER_TRIGGERS_FIXED_TEXT_H_
+#endif  // ALLOMON_TRACKER_BASE_FIXED_TEXT_H_

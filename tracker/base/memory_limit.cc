@@ -1,4 +1,4 @@
-#include "tracker/triggers/memory_limit.h"
+#include "tracker/base/memory_limit.h"
 
 #include <fcntl.h>
 #include <sys/resource.h>
@@ -7,10 +7,8 @@
 #include "tracker/base/check.h"
 #include "tracker/base/sys/raw_calls.h"
 
-namespace allomon::triggers {
+namespace allomon::internal {
 namespace {
-
-namespace sys = internal::sys;
 
 // Version 1 reports 2^63 less a page if there is no limit.
 constexpr uint64_t kNoLimit = uint64_t{1} << 62;
@@ -27,6 +25,8 @@ struct Names {
 constexpr Names kNamesV1 = {"/memory.limit_in_bytes", "/memory.usage_in_bytes",
                             "\ntotal_inactive_file "};
 constexpr Names kNamesV2 = {"/memory.max", "/memory.current", "\ninactive_file "};
+
+constexpr const char* kHighV2 = "/memory.high";
 
 bool ParseNumber(const char* text, uint64_t* number) {
   if (*text < '0' || *text > '9') return false;
@@ -61,7 +61,7 @@ bool SplitLine(std::string_view line, std::string_view* controllers, std::string
   return true;
 }
 
-bool IsNearer(const Usage& a, const Usage& b) {
+bool IsNearer(const MemoryUsage& a, const MemoryUsage& b) {
   if (a.limit_bytes == 0 || b.limit_bytes == 0) return a.limit_bytes != 0;
   return static_cast<double>(a.used_bytes) * static_cast<double>(b.limit_bytes) >
          static_cast<double>(b.used_bytes) * static_cast<double>(a.limit_bytes);
@@ -78,7 +78,7 @@ bool MemoryLimit::ReadText(std::string_view directory, std::string_view name) {
   if (fd < 0) return false;
   const ssize_t length = sys::Read(fd, text_, sizeof(text_) - 1);
   sys::Close(fd);
-  ALLOMON_DCHECK("inv.save.text", length < static_cast<ssize_t>(sizeof(text_)));
+  ALLOMON_DCHECK("inv.cgroup.text", length < static_cast<ssize_t>(sizeof(text_)));
   text_[length > 0 ? length : 0] = '\0';
   return length > 0;
 }
@@ -91,6 +91,17 @@ bool MemoryLimit::ReadNumber(size_t level_length, const char* name, uint64_t* nu
   return ReadFile(level_length, name) && ParseNumber(text_, number);
 }
 
+bool MemoryLimit::ReadBound(size_t level_length, uint64_t* limit) {
+  *limit = kNoLimit;
+  uint64_t bytes = 0;
+  const char* const name = (is_v1_ ? kNamesV1 : kNamesV2).limit;
+  if (ReadNumber(level_length, name, &bytes)) *limit = bytes < *limit ? bytes : *limit;
+  if (bound_ == Bound::kSlows && !is_v1_ && ReadNumber(level_length, kHighV2, &bytes)) {
+    *limit = bytes < *limit ? bytes : *limit;
+  }
+  return *limit < kNoLimit;
+}
+
 void MemoryLimit::FindLevels(std::string_view mount, std::string_view path) {
   if (LeadsOut(path)) path = {};
   while (!path.empty() && path.back() == '/') path.remove_suffix(1);
@@ -99,11 +110,10 @@ void MemoryLimit::FindLevels(std::string_view mount, std::string_view path) {
   size_t length = directory_.length();
   while (length >= mount.size() && level_count_ < kMostLevels) {
     uint64_t limit = 0;
-    const char* const name = (is_v1_ ? kNamesV1 : kNamesV2).limit;
-    if (ReadNumber(length, name, &limit) && limit < kNoLimit) levels_[level_count_++] = length;
+    if (ReadBound(length, &limit)) levels_[level_count_++] = length;
     if (length == mount.size()) return;
-    ALLOMON_DCHECK_LT("inv.save.level", mount.size(), length);
-    ALLOMON_DCHECK_LE("inv.save.level", level_count_, kMostLevels);
+    ALLOMON_DCHECK_LT("inv.cgroup.level", mount.size(), length);
+    ALLOMON_DCHECK_LE("inv.cgroup.level", level_count_, kMostLevels);
     do {
       --length;
     } while (length > mount.size() && directory_.text()[length] != '/');
@@ -140,22 +150,22 @@ uint64_t MemoryLimit::ReadInactive(size_t level_length) {
   return line != nullptr && ParseNumber(line + strlen(key), &bytes) ? bytes : 0;
 }
 
-Usage MemoryLimit::ReadLevel(size_t length, uint32_t percent) {
-  ALLOMON_DCHECK_LE("inv.save.level", length, directory_.length());
+MemoryUsage MemoryLimit::ReadLevel(size_t length, uint32_t percent) {
+  ALLOMON_DCHECK_LE("inv.cgroup.level", length, directory_.length());
   const Names& names = is_v1_ ? kNamesV1 : kNamesV2;
-  Usage usage;
-  if (!ReadNumber(length, names.limit, &usage.limit_bytes) || usage.limit_bytes >= kNoLimit ||
+  MemoryUsage usage;
+  if (!ReadBound(length, &usage.limit_bytes) ||
       !ReadNumber(length, names.used, &usage.used_bytes)) {
     return {};
   }
-  ALLOMON_DCHECK_LT("inv.save.limit", usage.limit_bytes, kNoLimit);
+  ALLOMON_DCHECK_LT("inv.cgroup.limit", usage.limit_bytes, kNoLimit);
   if (usage.used_bytes < PercentOf(usage.limit_bytes, percent)) return usage;
   const uint64_t inactive = ReadInactive(length);
   usage.used_bytes -= inactive < usage.used_bytes ? inactive : usage.used_bytes;
   return usage;
 }
 
-Usage MemoryLimit::ReadAddresses() {
+MemoryUsage MemoryLimit::ReadAddresses() {
   rlimit limit = {};
   uint64_t pages = 0;
   if (sys::Prlimit(RLIMIT_AS, nullptr, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) return {};
@@ -163,18 +173,18 @@ Usage MemoryLimit::ReadAddresses() {
   return {pages * static_cast<uint64_t>(getpagesize()), limit.rlim_cur, true};
 }
 
-Usage MemoryLimit::Read(uint32_t percent, uint64_t nanos) {
+MemoryUsage MemoryLimit::Read(uint32_t percent, uint64_t nanos) {
   if (!is_found_ || nanos - found_nanos_ >= kFindNanos) {
     Find();
     is_found_ = true;
     found_nanos_ = nanos;
   }
-  Usage nearest = ReadAddresses();
+  MemoryUsage nearest = bound_ == Bound::kKills ? ReadAddresses() : MemoryUsage();
   for (size_t i = 0; i < level_count_; ++i) {
-    const Usage usage = ReadLevel(levels_[i], percent);
+    const MemoryUsage usage = ReadLevel(levels_[i], percent);
     if (IsNearer(usage, nearest)) nearest = usage;
   }
   return nearest;
 }
 
-}  // namespace allomon::triggers
+}  // namespace allomon::internal
