@@ -1,4 +1,5 @@
 // Objects that words of the native stack pin.
+#include <algorithm>
 #include <random>
 #include <vector>
 
@@ -267,6 +268,33 @@ TEST_P(PinsTest, ATrackerHearsOfOnePromotionAndOneDeath) {
   ASSERT_TRUE(Tracker::stop().ok());
   EXPECT_EQ(told.promotes, 1u);
   EXPECT_EQ(told.died_young + told.died_old, 1u);
+}
+
+__attribute__((noinline)) Local<Cell> Append(Local<Cell> end) {
+  const Local<Cell> cell = make<Cell>(end->head + 1, nullptr);
+  end->tail = cell;
+  return cell;
+}
+
+__attribute__((noinline)) Local<Cell> Begin() { return make<Cell>(0, nullptr); }
+__attribute__((noinline)) long Stream(long length) {
+  Local<Cell> end = Append(Begin());
+  long sum = 0;
+  for (long i = 0; i < length; ++i) {
+    end = Append(end);
+    sum += end->head;
+  }
+  return sum;
+}
+
+// Only the last cell of a stream is referred to.  A word that the collector's own frames had left
+// from the first collection kept the first cell, and with it all.
+TEST(StreamTest, KeepsNoMoreThanItsEnd) {
+  constexpr long kLength = 1'000'000;
+  const auto heap = Heap::Create({}).value();
+  const Mutator mutator(*heap);
+  EXPECT_EQ(Stream(kLength), (kLength + 1) * (kLength + 2) / 2 - 1);
+  EXPECT_LT(heap->statistics().promoted_words, uint64_t{3 * kLength / 10});
 }
 
 }  // namespace

@@ -141,9 +141,10 @@ void CollectAndLook(HeapCore& heap, LiveObjectsVisitor& visitor, Mutator* mutato
   if (!done) throw std::bad_alloc();
 }
 
-bool CollectForRoom(HeapCore& heap, Mutator& mutator) {
+bool CollectForRoom(HeapCore& heap, Mutator& mutator, const StandPoint& entry) {
   if (!heap.world.StopInTurn(&mutator)) return false;
-  Stand(mutator);
+  mutator.stack.here.point = entry;
+  mutator.NoteStand();
   RunCollection(heap, CollectionKind::kMinor);
   ResumeAfterCollection(heap);
   return true;

@@ -27,7 +27,7 @@ void CollectAndLook(HeapCore& heap, LiveObjectsVisitor& visitor, Mutator* mutato
 // Empties the nurseries, the caller's included.  A major collection follows if one is due.  Returns
 // false, and has collected nothing, if another thread stopped the world first: that may have made
 // room, if it was for a collection.
-bool CollectForRoom(HeapCore& heap, Mutator& mutator);
+bool CollectForRoom(HeapCore& heap, Mutator& mutator, const StandPoint& entry);
 // A major collection is due before `bytes` are added: does it, or begins it in slices, or goes on
 // with the one that is under way.  Does nothing if another thread's collection has left none due.
 void CollectForGrowth(HeapCore& heap, Mutator& mutator, size_t bytes = 0);

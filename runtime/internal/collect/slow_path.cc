@@ -57,11 +57,12 @@ bool FindRoom(Mutator& mutator, size_t bytes) {
   return mutator.nursery.Fits(bytes);
 }
 
-// Collects until `bytes` fit.  Throws std::bad_alloc when nothing helps.
-void MakeRoom(Mutator& mutator, size_t bytes) {
+// Collects until `bytes` fit; the thread stands at `entry` then.  Throws std::bad_alloc when
+// nothing helps.
+void MakeRoom(Mutator& mutator, size_t bytes, const StandPoint& entry) {
   do {
     if (FindRoom(mutator, bytes)) return;
-  } while (!CollectForRoom(*mutator.heap, mutator));
+  } while (!CollectForRoom(*mutator.heap, mutator, entry));
   if (FindRoom(mutator, bytes)) return;
   do {
     Collect(*mutator.heap, CollectionKind::kMajor, &mutator);
@@ -121,18 +122,20 @@ void SafepointSlow(Mutator& mutator) {
   Attend(mutator);
 }
 
-char* AllocateYoungSlow(Mutator& mutator, size_t bytes, uintptr_t header, AllocationSource source,
-                        FrameState caller) {
+__attribute__((noinline)) static char* AllocateYoungFrom(const StandPoint& entry, Mutator& mutator,
+                                                         size_t bytes, uintptr_t header,
+                                                         AllocationSource source,
+                                                         FrameState caller) {
   const LimitPublisher publisher(mutator);
   Sync(mutator);
   Attend(mutator);
-  MakeRoom(mutator, bytes);
+  MakeRoom(mutator, bytes, entry);
   mutator.heap->RunDue(&mutator);
   const Request request = {bytes / kWordBytes, bytes - kWordBytes, source, true, TypeOf(header)};
   PendingBlock pending(mutator.heap->samples, mutator.new_samples,
                        Sample(mutator, request, caller));
   // Callbacks may have filled the nursery again.
-  MakeRoom(mutator, bytes);
+  MakeRoom(mutator, bytes, entry);
   Sync(mutator);
   // From here on no user code runs, until the caller has written the header.
   ALLOMON_DCHECK("inv.sample.before",
@@ -146,6 +149,16 @@ char* AllocateYoungSlow(Mutator& mutator, size_t bytes, uintptr_t header, Alloca
   mutator.follow_next = mutator.survival.Take(bytes / kWordBytes);
   ALLOMON_GC_UNPOISON(start, bytes);
   return start;
+}
+
+// No frame below holds a reference.  If they were scanned, a word that one of them has left
+// unwritten could keep an object of the first collection for as long as this function is called at
+// this depth.
+char* AllocateYoungSlow(Mutator& mutator, size_t bytes, uintptr_t header, AllocationSource source,
+                        FrameState caller) {
+  StandPoint entry;
+  StandHere(entry);
+  return AllocateYoungFrom(entry, mutator, bytes, header, source, caller);
 }
 
 // The block stays where it is, because the caller's stack refers to it.
