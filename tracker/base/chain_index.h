@@ -32,8 +32,9 @@ constexpr uint64_t Mix(uint64_t a, uint64_t b) {
   return hash ^ hash >> 32;
 }
 
-// An index of at most kMost records.  Initialised at compile time.
-template <uint32_t kMost>
+// An index of at most kMost records.  Initialised at compile time.  It begins with kFirstHeads
+// chains, a power of two.  Tests have few chains, and pages of few heads.
+template <uint32_t kMost, uint32_t kFirstHeads = 256, uint32_t kPageHeads = 4096>
 class ChainIndex {
  public:
   // Returns the number for which is(number) holds; 0 if there is no such record, or if it was
@@ -86,8 +87,6 @@ class ChainIndex {
   }
 
  private:
-  static constexpr uint32_t kFirstHeads = 256;
-
   // Heads from the largest power of two on have taken their records from the head at the same place
   // in the lower half.
   static uint32_t PlaceOf(uint64_t hash, uint32_t count) {
@@ -128,7 +127,7 @@ class ChainIndex {
     return steps;
   }
 
-  OwnArray<std::atomic<uint32_t>, kMost> heads_;
+  OwnArray<std::atomic<uint32_t>, kMost, kPageHeads> heads_;
   std::atomic<uint32_t> count_{0};
   uint32_t used_ = 0;  // records that are in it
 };

@@ -17,8 +17,8 @@
 
 namespace allomon::internal {
 
-// `Element` is valid when all its bytes are zero.
-template <typename Element, uint32_t kMost>
+// `Element` is valid when all its bytes are zero.  Tests have pages of few elements.
+template <typename Element, uint32_t kMost, uint32_t kPageElements = 4096>
 class OwnArray {
  public:
   OwnArray() = default;
@@ -61,7 +61,6 @@ class OwnArray {
   }
 
  private:
-  static constexpr uint32_t kPageElements = 4096;
   static constexpr uint32_t kPages = (kMost + kPageElements - 1) / kPageElements;
   static constexpr size_t kPageBytes = kPageElements * sizeof(Element);
   static constexpr size_t kListBytes = kPages * sizeof(std::atomic<Element*>);
