@@ -16,7 +16,9 @@ bool Entry::Abandon() {
 }
 
 bool Entry::FinishForgetting() {
-  uint64_t word = life.load(std::memory_order_relaxed);
+  // Acquire pairs with the release in Abandon(), also below: the owner is finished with the entry,
+  // and with its link.
+  uint64_t word = life.load(std::memory_order_acquire);
   EntryLife forgotten = EntryLife::Unpack(word);
   ALLOMON_DCHECK("inv.entry.owner", forgotten.state == EntryState::kRunning ||
                                         forgotten.state == EntryState::kAbandoned);

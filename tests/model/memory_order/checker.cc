@@ -22,6 +22,7 @@ constexpr int kMostLocations = 128;
 constexpr int kMostSteps = 2000;  // of one run
 constexpr uintptr_t kLeastAddress = 65536;
 constexpr size_t kStackBytes = size_t{256} << 10;
+constexpr size_t kLineBytes = 64;
 constexpr size_t kMapBytes = size_t{64} << 20;
 
 // The knowledge of a thread.  It must not read a store older than the position that it has seen.
@@ -122,6 +123,8 @@ struct Explorer {
   std::string trace;
   char* map = nullptr;
   size_t mapped_bytes = 0;
+  std::vector<bool> is_touched;  // lines of the map
+  std::vector<size_t> touched;
 };
 
 Explorer explorer;
@@ -131,6 +134,17 @@ Fiber& Now() { return explorer.fibers[explorer.current]; }
 [[noreturn]] void FailRun(const std::string& text) {
   if (explorer.failure.empty()) explorer.failure = text;
   _longjmp(explorer.scheduler, 1);
+}
+
+// Notes the lines of the map that are to be cleared before the next run.
+void Touch(const void* at, size_t size) {
+  const size_t begin = reinterpret_cast<uintptr_t>(at) - reinterpret_cast<uintptr_t>(explorer.map);
+  if (begin >= explorer.mapped_bytes) return;
+  for (size_t line = begin / kLineBytes; line <= (begin + size - 1) / kLineBytes; ++line) {
+    if (explorer.is_touched[line]) continue;
+    explorer.is_touched[line] = true;
+    explorer.touched.push_back(line);
+  }
 }
 
 int Choose(int count) {
@@ -337,6 +351,7 @@ bool IsOwnStack(uintptr_t address) {
 
 void NotePlain(const void* at, size_t size, bool is_write) {
   const uintptr_t address = reinterpret_cast<uintptr_t>(at);
+  if (is_write && size != 0) Touch(at, size);
   if (!explorer.running || explorer.current < 0 || size == 0 || IsOwnStack(address)) return;
   CheckAccess(at, size, is_write, false);
   if (is_write) ForgetStores(address, size);
@@ -465,7 +480,12 @@ void BeginRun() {
     explorer.map = static_cast<char*>(mmap(nullptr, kMapBytes, PROT_READ | PROT_WRITE,
                                            MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0));
   }
-  memset(explorer.map, 0, explorer.mapped_bytes);
+  explorer.is_touched.resize(kMapBytes / kLineBytes);
+  for (const size_t line : explorer.touched) {
+    memset(explorer.map + line * kLineBytes, 0, kLineBytes);
+    explorer.is_touched[line] = false;
+  }
+  explorer.touched.clear();
   explorer.mapped_bytes = 0;
   for (int i = 0; i < explorer.n_threads; ++i) {
     Fiber& fiber = explorer.fibers[i];
@@ -632,8 +652,8 @@ void WaitUntil(const std::function<bool()>& condition) {
 
 int ThisThread() { return explorer.current; }
 
-void BarrierOnAll() {
-  if (!explorer.running) return;
+void BarrierOnAll(const Where& where) {
+  if (!explorer.running || IsWeaker(where, "barrier", "on all")) return;
   Step();
   for (int round = 0; round < 2; ++round) {
     for (int i = 0; i < explorer.n_threads; ++i) FullFence(i);
@@ -670,6 +690,7 @@ uint64_t Load(const void* at, size_t size, std::memory_order order, const Where&
 }
 
 void Store(void* at, size_t size, uint64_t value, std::memory_order order, const Where& where) {
+  Touch(at, size);
   if (!explorer.running) {
     memcpy(at, &value, size);
     return;
@@ -684,6 +705,7 @@ void Store(void* at, size_t size, uint64_t value, std::memory_order order, const
 
 uint64_t Update(void* at, size_t size, Operation operation, uint64_t operand,
                 std::memory_order order, const Where& where) {
+  Touch(at, size);
   if (!explorer.running) {
     const uint64_t old = Memory(at, size);
     const uint64_t value = Result(operation, old, operand, size);
@@ -703,6 +725,7 @@ uint64_t Update(void* at, size_t size, Operation operation, uint64_t operand,
 
 bool CompareExchange(void* at, size_t size, uint64_t* expected, uint64_t desired,
                      std::memory_order success, std::memory_order failure, const Where& where) {
+  Touch(at, size);
   if (!explorer.running) {
     const uint64_t old = Memory(at, size);
     if (old == *expected) memcpy(at, &desired, size);
@@ -751,6 +774,8 @@ void __tsan_func_entry(void*) {}
 void __tsan_func_exit() {}
 void __tsan_vptr_update(void**, void*) {}
 void __tsan_vptr_read(void**) {}
+void __tsan_atomic_signal_fence(int) {}
+char __tsan_atomic8_load(const volatile char* at, int) { return *at; }  // of guards of statics
 void __tsan_read_range(void* at, size_t size) { allomon::model::NotePlain(at, size, false); }
 void __tsan_write_range(void* at, size_t size) { allomon::model::NotePlain(at, size, true); }
 

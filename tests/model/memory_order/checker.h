@@ -79,7 +79,7 @@ void WaitUntil(const std::function<bool()>& condition);
 // Which of the threads runs, from 0; -1 in prepare() and check().
 int ThisThread();
 // All threads execute a full barrier, between two of their operations (membarrier(2)).
-void BarrierOnAll();
+void BarrierOnAll(const Where& where);
 // memcpy() of plain data.
 void* Copy(void* to, const void* from, size_t size_bytes);
 // Zero-filled memory that is there until the next run.

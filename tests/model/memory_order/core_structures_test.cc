@@ -1,0 +1,344 @@
+// The memory orders of tracker/core/: pins and sessions, wake-ups, entries, the stack table.
+#include "tests/model/memory_order/real_code.h"
+
+// A thread of the checker has a ThreadState that is not in TLS.
+#define CurrentThread ThreadOfTheSystem
+#include "tracker/core/thread_state.h"
+#undef CurrentThread
+namespace allomon::internal {
+ThreadState& CurrentThread();
+}  // namespace allomon::internal
+
+// The checker makes the barrier of membarrier(2).
+#include "tracker/base/sys/raw_calls.h"
+namespace allomon::internal::sys {
+inline bool has_membarrier = true;
+inline long ModelCall(long, long, long, long, ALLOMON_MODEL_HERE) {
+  if (!has_membarrier) return -1;
+  model::BarrierOnAll({file, function, line});
+  return 0;
+}
+inline void ModelYield() {}
+}  // namespace allomon::internal::sys
+
+// The sources under test.
+#include "tracker/core/tick_safe_lock.cc"
+#define SystemCall ModelCall
+#define SchedYield ModelYield
+#include "tracker/core/barrier.cc"
+#undef SystemCall
+#undef SchedYield
+#include "tracker/core/entries.cc"
+#include "tracker/core/entry_table.cc"
+#include "tracker/core/registry.cc"
+#include "tracker/core/session.cc"
+#include "tracker/core/session_counters.cc"
+#include "tracker/core/stack_table.cc"
+#include "tracker/core/valueless_client.h"
+
+namespace allomon::internal {
+
+// What entries refer to beside stacks is not under test.
+TypeNames type_names;
+LabelSets label_sets;
+LabelSet LabelSets::View(LabelSetId) const { return {}; }
+__thread std::atomic<int64_t> countdown_words;
+
+namespace {
+
+using model::Bounds;
+using model::Expect;
+using model::FindAllBarriers;
+using model::Program;
+
+constexpr int kThreads = 3;
+ThreadState states[kThreads + 1];
+
+}  // namespace
+
+ThreadState& CurrentThread() { return states[model::ThisThread() + 1]; }
+
+namespace {
+
+// --- All that is global begins anew in each run.
+
+template <typename T>
+void Renew(T& global) {
+  memset(static_cast<void*>(&global), 0, sizeof(T));
+  new (&global) T;
+}
+
+// `registered` threads have pins and free entries of their own.
+void BeginProcess(bool has_membarrier, int registered) {
+  BeginOwnMemory();
+  sys::has_membarrier = has_membarrier;
+  has_asymmetric_barrier.store(has_membarrier, std::memory_order_relaxed);
+  countdown_words.store(0, std::memory_order_relaxed);
+  for (SessionId id = 0; id < kMaxSessions; ++id) Renew(Session::AtPlaceOf(id));
+  Renew(Registry::Get());
+  Renew(entry_table);
+  g_next_id = 1;
+  for (ThreadState& state : states) Renew(state);
+  const TickSafeLockHolder hold(Registry::Get().lock());
+  for (int i = 1; i <= registered; ++i) {
+    states[i].countdown = &countdown_words;
+    Registry::Get().AddLocked(states[i]);
+  }
+}
+
+// --- Pins.
+
+// A client in memory that is not used again, so that each later touch is seen.
+class PlainClient : public ValuelessClient {
+ public:
+  ~PlainClient() override {
+    Expect(uses >= 0, "the compiler keeps this load");
+    ++deleted;
+  }
+  static void* operator new(size_t size_bytes) { return model::Map(size_bytes); }
+  static void operator delete(void*) {}
+
+  void Use() { uses = uses + 1; }
+
+  static inline int deleted = 0;
+  int uses = 0;
+};
+
+SessionId StartSession(SessionClient* client) {
+  const TickSafeLockHolder hold(Registry::Get().lock());
+  Session::Config config;
+  config.kind = SessionKind::kTracker;
+  return Session::ClaimLocked(config, client)->id();
+}
+
+void DiscardSession(Session& session) {
+  const TickSafeLockHolder hold(Registry::Get().lock());
+  session.SetStoppedLocked();
+  session.SetDiscardedLocked();
+}
+
+constexpr SessionId kFirst = 1;
+constexpr SessionId kNext = kFirst + kMaxSessions;  // in the same place
+
+void UseClientOf(SessionId id) {
+  PinnedSession session(id);
+  if (!session) return;
+  Expect(session->kind() == SessionKind::kTracker, "a session without its configuration");
+  static_cast<PlainClient&>(session->client()).Use();
+}
+
+void RetireFirst() {
+  Session& session = *Session::Find(kFirst);
+  DiscardSession(session);
+  session.Retire();
+}
+
+void BeginFirstSession(bool has_membarrier, int registered) {
+  BeginProcess(has_membarrier, registered);
+  PlainClient::deleted = 0;
+  Expect(StartSession(new PlainClient) == kFirst, "another session");
+}
+
+void CheckClientIsGone() {
+  Expect(PlainClient::deleted == 1, "a client is deleted once");
+  Expect(!Session::AtPlaceOf(kFirst).retiring(), "the place is free");
+}
+
+Program PinBesideRetire(bool has_membarrier, int registered) {
+  return {[=] { BeginFirstSession(has_membarrier, registered); },
+          {[] { UseClientOf(kFirst); }, [] { RetireFirst(); }},
+          CheckClientIsGone};
+}
+
+// The second session takes the place of the first one, which this thread may still pin.
+Program PinBesideNextSession() {
+  return {[] { BeginFirstSession(true, 2); },
+          {[] {
+             UseClientOf(kNext);
+             UseClientOf(kFirst);
+           },
+           [] {
+             RetireFirst();
+             {
+               const TickSafeLockHolder hold(Registry::Get().lock());
+               g_next_id = kNext;
+             }
+             StartSession(new PlainClient);
+           }}};
+}
+
+// Nobody reads anything behind the status: a session is found by its id, and its values by their
+// entries.
+TEST(MemoryOrder, Pins) {
+  EXPECT_EQ("", FindAllBarriers(
+                    {PinBesideRetire(true, 2), PinBesideRetire(false, 2), PinBesideRetire(true, 0),
+                     PinBesideRetire(false, 0), PinBesideNextSession()},
+                    {2, 2},
+                    {"session.h", "session.cc", "pinned_session.h", "barrier.h", "barrier.cc",
+                     "thread_state.h"},
+                    {"session.cc SetStatusLocked store release"}));
+}
+
+// --- Wake-ups.
+
+// A thread that has not seen the epoch takes its slow path at the next allocation.
+Program SetCountdownBesidePublish(bool has_membarrier) {
+  return {[=] {
+            BeginProcess(has_membarrier, 1);
+            states[1].epoch_seen = Registry::Get().epoch();
+          },
+          {[] { SetCountdown(states[1], 100); },
+           [] {
+             const TickSafeLockHolder hold(Registry::Get().lock());
+             Registry::Get().PublishLocked({});
+           }},
+          [] { Expect(countdown_words == 0, "a thread is not woken"); }};
+}
+
+TEST(MemoryOrder, WakeUps) {
+  EXPECT_EQ("",
+            FindAllBarriers({SetCountdownBesidePublish(true), SetCountdownBesidePublish(false)},
+                            {3, 3}, {"registry.h", "registry.cc", "barrier.h", "barrier.cc"}, {}));
+}
+
+// --- The life of an entry.
+
+// Writes into values, and tells whether one is consumed twice or before it is there.
+class ValueClient : public SessionClient {
+ public:
+  bool AllocMinor(const Allocation&, ValueRoom*) override { return false; }
+  bool AllocMajor(const Allocation&, ValueRoom* value) override {
+    value->bytes[0] = 1;
+    return true;
+  }
+  bool Promote(ValueRoom*) override { return false; }
+  void DeallocMinor(ValueRoom*) override {}
+  void DeallocMajor(ValueRoom* value) override { Consume(value); }
+  void SurviveMinor(const Allocation&, ValueRoom*) override {}
+  void SurviveMajor(const Allocation&, ValueRoom*) override {}
+  void DestroyMinor(ValueRoom*) override {}
+  void DestroyMajor(ValueRoom* value) override { Consume(value); }
+  static void* operator new(size_t size_bytes) { return model::Map(size_bytes); }
+  static void operator delete(void*) {}
+
+ private:
+  void Consume(ValueRoom* value) {
+    Expect(value->bytes[0] == 1, "a value is consumed twice");
+    value->bytes[0] = 2;
+  }
+};
+
+constexpr EntryId kNoEntry = 1000;
+std::atomic<EntryId> handle;  // of the block that one thread gives to another
+
+void BeginEntries(bool has_membarrier, int registered) {
+  BeginProcess(has_membarrier, registered);
+  handle.store(0, std::memory_order_relaxed);
+  Expect(StartSession(new ValueClient) == kFirst, "another session");
+}
+
+// As heap_client.cc does it.
+EntryId MakeEntry(uint64_t number) {
+  PinnedSession session(kFirst);
+  if (!session) return 0;
+  const EntryId id = AllocateEntry(CurrentThread());
+  Entry& entry = entry_table.At(id);
+  entry.Begin(kFirst);
+  entry.size_bytes.store(number, std::memory_order_relaxed);
+  entry.n_samples.store(number, std::memory_order_relaxed);
+  session->client().AllocMajor({}, &entry.value);
+  MakeLive(*session, entry, id, EntryState::kLiveMajor);
+  return id;
+}
+
+void DiscardFirst() {
+  Session& session = *Session::Find(kFirst);
+  DiscardSession(session);
+  ForgetEntriesOf(session);
+  session.Retire();
+}
+
+// The program hands the block over, by an order of its own.
+void GiveHandle(EntryId id) { handle.store(id, std::memory_order_release); }
+EntryId TakeHandle() { return handle.exchange(0, std::memory_order_acquire); }
+
+// The links of its entries are the owner's until it gives them up.
+void DeallocHandle() {
+  const EntryId id = TakeHandle();
+  if (id == 0) return;
+  entry_table.At(id).next.store(kNoEntry, std::memory_order_relaxed);
+  DeallocEntry(id);
+}
+
+// Takes a free entry, writes a value, and gives it back.
+void Reuse() {
+  const EntryId id = AllocateEntry(CurrentThread());
+  Expect(id != kNoEntry, "a link of the free list is lost");
+  entry_table.At(id).value.bytes[0] = 2;
+  ReleaseEntry(id);
+}
+
+void CheckNoValueIsLeft() {
+  for (EntryId id = 1; id < entry_table.end(); ++id) {
+    Entry& entry = entry_table.At(id);
+    Expect(entry.Life().use == 0 || entry.value.bytes[0] == 2, "a value is not consumed");
+  }
+}
+
+// Discard meets a thread that makes a value live and then consumes it.
+Program MakeLiveBesideDiscard(bool has_membarrier) {
+  return {[=] { BeginEntries(has_membarrier, 2); },
+          {[] {
+             const EntryId id = MakeEntry(1);
+             if (id != 0) DeallocEntry(id);
+           },
+           [] { DiscardFirst(); }},
+          CheckNoValueIsLeft};
+}
+
+// The block is made by one thread, given back by another, and discarded by a third one.
+Program DeallocBesideDiscard() {
+  return {[] { BeginEntries(true, 0); },
+          {[] { GiveHandle(MakeEntry(1)); },
+           [] {
+             DeallocHandle();
+             Reuse();
+           },
+           [] { DiscardFirst(); }},
+          [] {
+            DeallocHandle();
+            CheckNoValueIsLeft();
+            Reuse();
+            const EntryId first = AllocateEntry(CurrentThread());
+            const EntryId second = AllocateEntry(CurrentThread());
+            Expect(first != kNoEntry && second != kNoEntry, "a link of the free list is lost");
+          }};
+}
+
+// A snapshot sees fields of one use.
+Program SnapshotBesideReuse() {
+  return {[] { BeginEntries(true, 3); },
+          {[] {
+             DeallocEntry(MakeEntry(1));
+             DeallocEntry(MakeEntry(2));
+           },
+           [] {
+             PinnedSession session(kFirst);
+             ForEachLive(*session, [](const Allocation& allocation) {
+               Expect(allocation.size_bytes == allocation.n_samples, "fields of two uses");
+               Expect(allocation.size_bytes != 0, "fields of no use");
+             });
+           }}};
+}
+
+TEST(MemoryOrder, Entries) {
+  EXPECT_EQ("", FindAllBarriers({MakeLiveBesideDiscard(true), MakeLiveBesideDiscard(false),
+                                 DeallocBesideDiscard(), SnapshotBesideReuse()},
+                                {2, 1},
+                                {"entry_table.h", "entry_table.cc", "entries.h", "entries.cc",
+                                 "own_memory.h", "barrier.h", "barrier.cc"},
+                                {}));
+}
+
+}  // namespace
+}  // namespace allomon::internal
