@@ -257,5 +257,29 @@ TEST(MemoryOrder, ChainIndex) {
                                 {"own_array.h At load acquire"}));
 }
 
+// --- The arena.
+
+BumpArena arena_under_test;
+
+// One thread maps the chunk in which the other one takes a piece.
+Program AllocateBesideAllocate() {
+  const auto allocate = [] {
+    const BumpArena::Ref ref = arena_under_test.Allocate(8);
+    Expect(ref != 0, "no room");
+    *static_cast<uint64_t*>(arena_under_test.At(ref)) = ref;
+  };
+  return {[] {
+            BeginOwnMemory();
+            new (&arena_under_test) BumpArena();
+          },
+          {allocate, allocate}};
+}
+
+// At() acquires the chunk once more.
+TEST(MemoryOrder, Arena) {
+  EXPECT_EQ("", FindAllBarriers({AllocateBesideAllocate()}, {3, 3}, {"own_memory.cc"},
+                                {"own_memory.cc EnsureChunk load acquire"}));
+}
+
 }  // namespace
 }  // namespace allomon::internal

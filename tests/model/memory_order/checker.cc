@@ -12,13 +12,14 @@
 #include <algorithm>
 #include <map>
 #include <set>
+#include <tuple>
 #include <unordered_map>
 
 namespace allomon::model {
 namespace {
 
 constexpr int kMostThreads = 4;
-constexpr int kMostLocations = 128;
+constexpr int kMostLocations = 64;
 constexpr int kMostSteps = 2000;  // of one run
 constexpr uintptr_t kLeastAddress = 65536;
 constexpr size_t kStackBytes = size_t{256} << 10;
@@ -100,7 +101,7 @@ struct Explorer {
   bool running = false;
   const Program* program = nullptr;
   Bounds bounds;
-  const Weakening* weaker = nullptr;
+  std::vector<Weakening> without;
   std::vector<Choice> choices;
   size_t next_choice = 0;
   Fiber fibers[kMostThreads];
@@ -119,6 +120,8 @@ struct Explorer {
   std::vector<Mapping> mappings;  // of this run's threads
   std::string failure;
   std::set<Weakening> barriers;
+  // Whether the program is without a barrier, by its place, operation and order.
+  std::map<std::tuple<const char*, const char*, int, const char*, const char*>, bool> is_weaker;
   bool tracing = false;
   std::string trace;
   char* map = nullptr;
@@ -179,12 +182,17 @@ std::string FunctionName(const char* function) {
 // Notes a barrier, and tells whether this run is without it.
 bool IsWeaker(const Where& where, const char* operation, const char* order) {
   if (where.line == 0) return false;
-  const Weakening barrier{
-      BaseName(where.file) + " " + FunctionName(where.function) + " " + operation + " " + order,
-      where.line};
-  explorer.barriers.insert(barrier);
-  return explorer.weaker != nullptr && explorer.weaker->name == barrier.name &&
-         explorer.weaker->line == barrier.line;
+  const auto [known, is_new] = explorer.is_weaker.try_emplace(
+      std::make_tuple(where.file, where.function, where.line, operation, order), false);
+  if (is_new) {
+    const Weakening barrier{
+        BaseName(where.file) + " " + FunctionName(where.function) + " " + operation + " " + order,
+        where.line};
+    explorer.barriers.insert(barrier);
+    known->second = std::find(explorer.without.begin(), explorer.without.end(), barrier) !=
+                    explorer.without.end();
+  }
+  return known->second;
 }
 
 std::memory_order OrderAt(const Where& where, const char* operation, std::memory_order order) {
@@ -563,70 +571,92 @@ bool NextChoices() {
 
 }  // namespace
 
-Outcome Explore(const Program& program, const Bounds& bounds, const Weakening* weaker) {
+Outcome Explore(const Program& program, const Bounds& bounds,
+                const std::vector<Weakening>& without) {
   explorer.program = &program;
   explorer.bounds = bounds;
-  explorer.weaker = weaker;
+  explorer.without = without;
   explorer.n_threads = static_cast<int>(program.threads.size());
   explorer.choices.clear();
   explorer.barriers.clear();
+  explorer.is_weaker.clear();
   explorer.failure.clear();
   Outcome outcome;
   do {
     ++outcome.runs;
     RunOnce();
   } while (explorer.failure.empty() && NextChoices());
-  if (!explorer.failure.empty() && weaker == nullptr) {
-    outcome.failure = explorer.failure;
+  outcome.failure = explorer.failure;
+  if (!outcome.failure.empty() && without.empty()) {
     explorer.choices.resize(explorer.next_choice);
     explorer.failure.clear();
     explorer.tracing = true;
     RunOnce();
     explorer.tracing = false;
     outcome.failure += "\n" + explorer.trace;
-  } else {
-    outcome.failure = explorer.failure;
   }
   outcome.barriers.assign(explorer.barriers.begin(), explorer.barriers.end());
   return outcome;
 }
 
+namespace {
+
+// Explores the programs until one fails.  Returns the failure.
+std::string FirstFailure(const std::vector<Program>& programs, const Bounds& bounds,
+                         const std::vector<Weakening>& without, std::set<Weakening>* barriers) {
+  uint64_t runs = 0;
+  std::string failure;
+  for (size_t i = 0; i < programs.size() && failure.empty(); ++i) {
+    const Outcome outcome = Explore(programs[i], bounds, without);
+    runs += outcome.runs;
+    failure = outcome.failure;
+    barriers->insert(outcome.barriers.begin(), outcome.barriers.end());
+  }
+  printf("%9llu runs", static_cast<unsigned long long>(runs));
+  for (const Weakening& weakening : without) {
+    printf(", without %s (line %d)", weakening.name.c_str(), weakening.line);
+  }
+  printf(": %s\n", failure.empty() ? "no failure" : failure.c_str());
+  fflush(stdout);
+  return failure;
+}
+
+template <typename Value>
+bool Has(const std::vector<Value>& values, const Value& value) {
+  return std::find(values.begin(), values.end(), value) != values.end();
+}
+
+}  // namespace
+
 std::string FindAllBarriers(const std::vector<Program>& programs, const Bounds& bounds,
                             const std::vector<std::string>& files,
-                            const std::vector<std::string>& stronger) {
-  std::string wrong;
+                            const std::vector<std::string>& stronger,
+                            const std::vector<std::vector<std::string>>& either) {
   std::set<Weakening> barriers;
-  for (const Program& program : programs) {
-    const Outcome outcome = Explore(program, bounds);
-    if (!outcome.failure.empty()) wrong += "fails as it is: " + outcome.failure + "\n";
-    printf("%9llu runs\n", static_cast<unsigned long long>(outcome.runs));
-    barriers.insert(outcome.barriers.begin(), outcome.barriers.end());
-  }
-  if (!wrong.empty()) return wrong;
+  const std::string failure = FirstFailure(programs, bounds, {}, &barriers);
+  if (!failure.empty()) return "fails as it is: " + failure;
+  std::string wrong;
+  std::set<Weakening> seen;
   std::set<std::string> survivors;
   for (const Weakening& barrier : barriers) {
-    const std::string file = barrier.name.substr(0, barrier.name.find(' '));
-    if (std::find(files.begin(), files.end(), file) == files.end()) continue;
-    uint64_t runs = 0;
-    std::string failure;
-    for (const Program& program : programs) {
-      if (!failure.empty()) break;
-      const Outcome outcome = Explore(program, bounds, &barrier);
-      runs += outcome.runs;
-      failure = outcome.failure;
-    }
-    printf("%9llu runs  %s (line %d): %s\n", static_cast<unsigned long long>(runs),
-           barrier.name.c_str(), barrier.line, failure.empty() ? "NOT FOUND" : failure.c_str());
-    fflush(stdout);
-    if (failure.empty()) survivors.insert(barrier.name);
-  }
-  for (const std::string& name : survivors) {
-    if (std::find(stronger.begin(), stronger.end(), name) == stronger.end()) {
-      wrong += "not missed: " + name + "\n";
-    }
+    if (!Has(files, barrier.name.substr(0, barrier.name.find(' ')))) continue;
+    if (!FirstFailure(programs, bounds, {barrier}, &seen).empty()) continue;
+    survivors.insert(barrier.name);
+    bool is_known = Has(stronger, barrier.name);
+    for (const std::vector<std::string>& group : either) is_known |= Has(group, barrier.name);
+    if (!is_known) wrong += "not missed: " + barrier.name + "\n";
   }
   for (const std::string& name : stronger) {
     if (survivors.count(name) == 0) wrong += "missed, or not there: " + name + "\n";
+  }
+  for (const std::vector<std::string>& group : either) {
+    std::vector<Weakening> without;
+    for (const Weakening& barrier : barriers) {
+      if (Has(group, barrier.name)) without.push_back(barrier);
+    }
+    if (without.size() < group.size() || FirstFailure(programs, bounds, without, &seen).empty()) {
+      wrong += "not missed together, or not there: " + group[0] + "\n";
+    }
   }
   return wrong;
 }

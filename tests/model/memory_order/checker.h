@@ -49,6 +49,7 @@ struct Weakening {
   bool operator<(const Weakening& other) const {
     return name != other.name ? name < other.name : line < other.line;
   }
+  bool operator==(const Weakening& other) const { return name == other.name && line == other.line; }
 };
 
 struct Outcome {
@@ -57,16 +58,21 @@ struct Outcome {
   std::vector<Weakening> barriers;  // of the operations that were executed
 };
 
-// Tries all choices within the bounds, or until one fails.  `weaker`, if it is not nullptr, is
-// taken away from the program.
-Outcome Explore(const Program& program, const Bounds& bounds, const Weakening* weaker = nullptr);
+// Tries all choices within the bounds, or until one fails.  The program has not the orders in
+// `without`.
+Outcome Explore(const Program& program, const Bounds& bounds,
+                const std::vector<Weakening>& without = {});
 
 // Explores the programs as they are, and then without each of the barriers that they execute in
-// `files`.  Returns a line for each error: a program that fails; a barrier that no program misses,
-// unless it is in `stronger`; one in `stronger` that a program misses, or that is not there.
+// `files`.  Returns a line for each error:
+// - a program fails as it is;
+// - no program misses a barrier, and it is neither in `stronger` nor in a group of `either`;
+// - a program misses a barrier in `stronger`, or it is not there;
+// - no program misses all barriers of a group of `either`, of which one suffices.
 std::string FindAllBarriers(const std::vector<Program>& programs, const Bounds& bounds,
                             const std::vector<std::string>& files,
-                            const std::vector<std::string>& stronger);
+                            const std::vector<std::string>& stronger,
+                            const std::vector<std::vector<std::string>>& either = {});
 
 // --- Called by the threads of a test.
 

@@ -64,8 +64,7 @@ namespace {
 
 template <typename T>
 void Renew(T& global) {
-  memset(static_cast<void*>(&global), 0, sizeof(T));
-  new (&global) T;
+  new (&global) T();
 }
 
 // `registered` threads have pins and free entries of their own.
@@ -195,10 +194,12 @@ Program SetCountdownBesidePublish(bool has_membarrier) {
           [] { Expect(countdown_words == 0, "a thread is not woken"); }};
 }
 
+// The sessions of an epoch are read under the lock.
 TEST(MemoryOrder, WakeUps) {
-  EXPECT_EQ("",
-            FindAllBarriers({SetCountdownBesidePublish(true), SetCountdownBesidePublish(false)},
-                            {3, 3}, {"registry.h", "registry.cc", "barrier.h", "barrier.cc"}, {}));
+  EXPECT_EQ("", FindAllBarriers(
+                    {SetCountdownBesidePublish(true), SetCountdownBesidePublish(false)}, {3, 3},
+                    {"registry.h", "registry.cc", "barrier.h", "barrier.cc"},
+                    {"registry.cc PublishLocked store seq_cst", "registry.h epoch load acquire"}));
 }
 
 // --- The life of an entry.
@@ -231,8 +232,9 @@ class ValueClient : public SessionClient {
 constexpr EntryId kNoEntry = 1000;
 std::atomic<EntryId> handle;  // of the block that one thread gives to another
 
-void BeginEntries(bool has_membarrier, int registered) {
-  BeginProcess(has_membarrier, registered);
+// No thread keeps free entries for itself, which would take sixteen fresh ones.
+void BeginEntries(bool has_membarrier) {
+  BeginProcess(has_membarrier, 0);
   handle.store(0, std::memory_order_relaxed);
   Expect(StartSession(new ValueClient) == kFirst, "another session");
 }
@@ -287,7 +289,7 @@ void CheckNoValueIsLeft() {
 
 // Discard meets a thread that makes a value live and then consumes it.
 Program MakeLiveBesideDiscard(bool has_membarrier) {
-  return {[=] { BeginEntries(has_membarrier, 2); },
+  return {[=] { BeginEntries(has_membarrier); },
           {[] {
              const EntryId id = MakeEntry(1);
              if (id != 0) DeallocEntry(id);
@@ -296,28 +298,34 @@ Program MakeLiveBesideDiscard(bool has_membarrier) {
           CheckNoValueIsLeft};
 }
 
-// The block is made by one thread, given back by another, and discarded by a third one.
+// The block is given back by another thread than the one that discards.
 Program DeallocBesideDiscard() {
-  return {[] { BeginEntries(true, 0); },
-          {[] { GiveHandle(MakeEntry(1)); },
-           [] {
+  return {[] {
+            BeginEntries(true);
+            GiveHandle(MakeEntry(1));
+          },
+          {[] {
              DeallocHandle();
              Reuse();
            },
            [] { DiscardFirst(); }},
           [] {
-            DeallocHandle();
             CheckNoValueIsLeft();
-            Reuse();
             const EntryId first = AllocateEntry(CurrentThread());
             const EntryId second = AllocateEntry(CurrentThread());
             Expect(first != kNoEntry && second != kNoEntry, "a link of the free list is lost");
           }};
 }
 
+// Two threads map the first entries.
+Program AllocateBesideAllocate() {
+  const auto make = [] { entry_table.At(AllocateEntry(CurrentThread())).Begin(kFirst); };
+  return {[] { BeginEntries(true); }, {make, make}};
+}
+
 // A snapshot sees fields of one use.
 Program SnapshotBesideReuse() {
-  return {[] { BeginEntries(true, 3); },
+  return {[] { BeginEntries(true); },
           {[] {
              DeallocEntry(MakeEntry(1));
              DeallocEntry(MakeEntry(2));
@@ -331,13 +339,95 @@ Program SnapshotBesideReuse() {
            }}};
 }
 
+// Callers of At() have acquired the index, and with it the segment.  DeallocEntry() looks at the
+// life again where Abandon() has failed.
 TEST(MemoryOrder, Entries) {
-  EXPECT_EQ("", FindAllBarriers({MakeLiveBesideDiscard(true), MakeLiveBesideDiscard(false),
-                                 DeallocBesideDiscard(), SnapshotBesideReuse()},
-                                {2, 1},
-                                {"entry_table.h", "entry_table.cc", "entries.h", "entries.cc",
-                                 "own_memory.h", "barrier.h", "barrier.cc"},
-                                {}));
+  EXPECT_EQ(
+      "", FindAllBarriers({MakeLiveBesideDiscard(true), MakeLiveBesideDiscard(false),
+                           DeallocBesideDiscard(), AllocateBesideAllocate(), SnapshotBesideReuse()},
+                          {2, 1},
+                          {"entry_table.h", "entry_table.cc", "entries.h", "entries.cc",
+                           "own_memory.h", "barrier.h", "barrier.cc"},
+                          {"entry_table.cc Abandon load acquire",
+                           "entry_table.cc Abandon compare_exchange acquire",
+                           "entry_table.cc Abandon failed compare_exchange acquire",
+                           "entry_table.cc AllocateFresh compare_exchange acquire",
+                           "entry_table.cc AllocateFresh failed compare_exchange acquire",
+                           "entry_table.cc FinishForgetting compare_exchange acquire",
+                           "entry_table.h TakeLive failed compare_exchange acquire"},
+                          {{"entry_table.h TakeLive load acquire",
+                            "entry_table.h TakeLive compare_exchange acquire"},
+                           {"own_memory.h Reserve load acquire", "own_memory.h At load acquire"}}));
+}
+
+// --- The stack table.
+
+constexpr uintptr_t kStack[] = {0x1000, 0x2000};
+constexpr uintptr_t kOther[] = {0x3000};
+constexpr uintptr_t kRenamed = 0x100000;
+
+void BeginStacks() {
+  BeginProcess(true, 0);
+  new (&stack_table) StackTable();
+}
+
+void InternOne() {
+  const StackId id = stack_table.Intern(kStack, 2, false);
+  Expect(id != 0, "no room");
+  const StackView view = stack_table.View(id);
+  Expect(view.depth == 2 && view.frames[0] == kStack[0] && view.frames[1] == kStack[1],
+         "a stack with other frames");
+}
+
+// Two threads find or add the same stack; a third one looks at all.
+Program InternBesideIntern() {
+  return {BeginStacks,
+          {InternOne, InternOne,
+           [] {
+             const uint32_t size = stack_table.size();
+             for (StackId id = 1; id <= size; ++id) {
+               const StackView view = stack_table.View(id);
+               Expect(view.depth == 2 && view.frames[1] == kStack[1], "a stack that is not whole");
+             }
+           }},
+          [] { Expect(stack_table.size() == 1, "a stack is twice in the table"); }};
+}
+
+// The id comes from another thread without any order, as that of an entry in its next use does.
+Program ViewBesideIntern() {
+  return {[] {
+            BeginStacks();
+            handle.store(0, std::memory_order_relaxed);
+          },
+          {[] { handle.store(stack_table.Intern(kStack, 2, false), std::memory_order_relaxed); },
+           [] {
+             const StackView view = stack_table.View(handle.load(std::memory_order_relaxed));
+             if (view.depth == 0) return;
+             Expect(view.depth == 2 && view.frames[1] == kStack[1], "a stack that is not whole");
+           }}};
+}
+
+// A renamed stack is not found, or found as it was.
+Program InternBesideRename() {
+  return {[] {
+            BeginStacks();
+            stack_table.Intern(kOther, 1, false);
+          },
+          {[] { stack_table.RenameFrames(1, 2, 0x3000, 0x3000, kRenamed); },
+           [] {
+             const StackId id = stack_table.Intern(kOther, 1, false);
+             Expect(id == 1 || id == 2, "a stack that is not there");
+           }},
+          [] {
+            const StackView view = stack_table.View(1);
+            Expect(view.frames[0] == kOther[0] + kRenamed, "a frame is not renamed");
+            Expect(stack_table.Intern(kOther, 1, false) > 1, "a renamed stack is found");
+          }};
+}
+
+TEST(MemoryOrder, StackTable) {
+  EXPECT_EQ("", FindAllBarriers({ViewBesideIntern(), InternBesideIntern(), InternBesideRename()},
+                                {2, 1}, {"stack_table.h", "stack_table.cc"}, {}));
 }
 
 }  // namespace
