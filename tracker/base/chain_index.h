@@ -120,6 +120,7 @@ class ChainIndex {
         link = &next;
         continue;
       }
+      // Release, here and in Remove(), since the link then leads to a record of another thread's.
       link->store(next.load(std::memory_order_relaxed), std::memory_order_release);
       Push(count, number, records);
     }

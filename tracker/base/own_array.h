@@ -39,11 +39,12 @@ class OwnArray {
     page.store(fresh, std::memory_order_release);
     return fresh != nullptr;
   }
+  // Acquire, as in Find(), though callers have acquired the index by now.
   Element& At(uint32_t index) const {
     ALLOMON_DCHECK("inv.own.reserved", Find(index) != nullptr);
     return pages_[index / kPageElements].load(std::memory_order_acquire)[index % kPageElements];
   }
-  // nullptr for an index that was never reserved.
+  // nullptr for an index that was never reserved.  Acquire pairs with the release in Reserve().
   Element* Find(uint32_t index) const {
     if (pages_ == nullptr || index >= kMost) return nullptr;
     Element* const page = pages_[index / kPageElements].load(std::memory_order_acquire);

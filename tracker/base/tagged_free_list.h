@@ -62,7 +62,9 @@ inline uint32_t TaggedFreeList<Links>::Pop(const Links& links) {
   uint64_t head = head_.load(std::memory_order_acquire);
   while (First(head) != Links::kNone) {
     const uint32_t next = links.Next(First(head));
-    // Acquire pairs with the release in Push(): the element's last user is finished with it.
+    // Acquire, here and in the load, pairs with the release in PushChain(): the element's last user
+    // is finished with it, and its link is the one of this head.  The exchange needs it where it
+    // fails: one that succeeds replaces the head that was acquired, by its tag.
     if (head_.compare_exchange_weak(head, Changed(head, next), std::memory_order_acquire)) {
       return First(head);
     }
@@ -77,7 +79,8 @@ inline void TaggedFreeList<Links>::PushChain(const Links& links, uint32_t first,
     // Only the head can be checked without a lock.
     ALLOMON_DCHECK_NE("inv.free.once", first, First(head));
     links.SetNext(last, First(head));
-    // Release pairs with the acquire in Pop().
+    // Release pairs with the acquire in Pop() and in PopChain().  A pop needs none: it is a part of
+    // the release sequence of the push whose head it replaces.
   } while (!head_.compare_exchange_weak(head, Changed(head, first), std::memory_order_release,
                                         std::memory_order_relaxed));
 }

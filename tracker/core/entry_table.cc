@@ -4,6 +4,8 @@ namespace allomon::internal {
 
 EntryTable entry_table;
 
+// Release pairs with the acquire in FinishForgetting(): this owner is finished with the entry.
+// Acquire pairs with the release there, for an owner that finds the value gone.
 bool Entry::Abandon() {
   uint64_t word = life.load(std::memory_order_acquire);
   EntryLife was = EntryLife::Unpack(word);
@@ -30,6 +32,7 @@ bool Entry::FinishForgetting() {
   return !life.compare_exchange_strong(word, forgotten.Pack(), std::memory_order_acq_rel);
 }
 
+// Release pairs with the acquire in end(): the segments are mapped.
 EntryId EntryTable::AllocateFresh(uint32_t count) {
   EntryId id = next_id_.load(std::memory_order_relaxed);
   do {

@@ -87,6 +87,7 @@ struct Entry {
   std::atomic<uint64_t> n_samples;
   ValueRoom value;
 
+  // Acquire pairs with the release in SetState() and FinishForgetting().
   EntryLife Life() const { return EntryLife::Unpack(life.load(std::memory_order_acquire)); }
   // Begins a new use of the entry.
   void Begin(SessionId session);
@@ -126,6 +127,8 @@ inline void Entry::SetState(EntryState state) {
   life.store(EntryLife::WithState(was, state), std::memory_order_release);
 }
 
+// Acquire pairs with the release in SetState().  That of the load or that of the exchange suffices;
+// a failure hands nothing over.
 inline EntryState Entry::TakeLive(SessionId session) {
   uint64_t word = life.load(std::memory_order_acquire);
   EntryLife was = EntryLife::Unpack(word);
@@ -177,7 +180,8 @@ class EntryTable {
   void Empty(EntryCache& cache);
   Entry& At(EntryId id) { return entries_.At(id); }
 
-  // Ids ever handed out are in [1, end()).
+  // Ids ever handed out are in [1, end()).  Acquire pairs with the release in AllocateFresh():
+  // their segments are mapped.
   EntryId end() const { return next_id_.load(std::memory_order_acquire); }
 
  private:

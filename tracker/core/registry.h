@@ -31,6 +31,8 @@ class Registry {
   static Registry& Get() { return the_registry; }
 
   TickSafeLock& lock() ALLOMON_RETURNS_LOCK(lock_) { return lock_; }
+  // The sessions of an epoch are read under the lock.  The fences of PublishLocked() and of
+  // SetCountdown() order the epoch with the countdowns.
   uint64_t epoch() const { return epoch_.load(std::memory_order_acquire); }
 
   // Sets the sessions that sample from now on, and wakes every thread.  Callers hold the lock.

@@ -94,6 +94,7 @@ class Session {
   bool IsOpenFor(SessionId id) const { return open_id_.load(std::memory_order_acquire) == id; }
   bool retiring() const { return retiring_.load(std::memory_order_relaxed); }
   void PinCounted() { counted_pins_.fetch_add(1, std::memory_order_relaxed); }
+  // Release pairs with the acquire in IsPinnedLocked().
   void UnpinCounted() { counted_pins_.fetch_sub(1, std::memory_order_release); }
   // Called by a thread that has released its pin and then found the session retiring.
   void FinishIfUnpinnedSlow();
@@ -106,6 +107,8 @@ class Session {
   static void FinishAbandonedLocked() ALLOMON_REQUIRES(Registry::Get().lock());
 
   SessionId id() const { return id_; }
+  // Nobody reads anything that was stored before the status: the barriers of MakeLive() and of
+  // ForgetEntriesOf() order it with the entries.
   SessionStatus status() const { return status_.load(std::memory_order_acquire); }
   bool sampling() const { return status() == SessionStatus::kSampling; }
   SessionKind kind() const { return config_.kind; }

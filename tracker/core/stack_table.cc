@@ -82,6 +82,7 @@ const StackTable::Record* StackTable::AddRecordLocked(const StackKey& key) {
   record->depth_and_cut = key.depth_and_cut;
   record->hash = key.hash;
   memcpy(record->frames, key.frames, frame_bytes);
+  // Pairs with the acquire in View(), and the next one with that in size(): the record is whole.
   refs_.At(id).store(ref, std::memory_order_release);
   next_id_.store(id + 1, std::memory_order_release);
   index_.Insert(ref, links());
@@ -113,6 +114,7 @@ void StackTable::RenameFrames(StackId first, StackId end_id, uintptr_t begin, ui
 
 StackView StackTable::View(StackId id) const {
   std::atomic<uint32_t>* ref = id == 0 ? nullptr : refs_.Find(id);
+  // The id may come from an entry in its next use, without an order of its own.
   const uint32_t at = ref == nullptr ? 0 : ref->load(std::memory_order_acquire);
   if (at == 0) return {};
   const Record* record = links().At(at);

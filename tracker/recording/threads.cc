@@ -133,6 +133,7 @@ uint64_t ThreadTable::WordsOfOtherSlow(uint32_t number, internal::SessionId sess
   if (const internal::ThreadState* const thread = own.thread.load()) {
     words = internal::PassedWords(*thread, *own.countdown.load(std::memory_order_relaxed), session);
   }
+  // Its release pairs with the load in Forget(): this thread has read.
   [[maybe_unused]] const uint32_t readers = own.readers.fetch_sub(1);
   ALLOMON_DCHECK_NE("inv.recording.reader", readers, 0u);
   const uint64_t known = own.exact_words.load(std::memory_order_relaxed);

@@ -212,6 +212,7 @@ std::memory_order OrderAt(const Where& where, const char* operation, std::memory
                           : order;
     }
     case std::memory_order_seq_cst:
+      if (IsWeaker(where, operation, "at all")) return std::memory_order_relaxed;
       return IsWeaker(where, operation, "seq_cst") ? std::memory_order_acq_rel : order;
   }
   return order;
@@ -447,6 +448,22 @@ size_t Prepare(const void* at, size_t size, bool may_write) {
 
 bool HasUpdateBehind(const Location& location, size_t index) {
   return index + 1 < location.messages.size() && location.messages[index + 1].is_update;
+}
+
+const char* NameOf(Operation operation) {
+  switch (operation) {
+    case Operation::kExchange:
+      return "exchange";
+    case Operation::kAdd:
+      return "fetch_add";
+    case Operation::kSubtract:
+      return "fetch_sub";
+    case Operation::kAnd:
+      return "fetch_and";
+    case Operation::kOr:
+      return "fetch_or";
+  }
+  return "";
 }
 
 uint64_t Result(Operation operation, uint64_t old, uint64_t operand, size_t size) {
@@ -742,7 +759,7 @@ uint64_t Update(void* at, size_t size, Operation operation, uint64_t operand,
     memcpy(at, &value, size);
     return old;
   }
-  order = OrderAt(where, operation == Operation::kExchange ? "exchange" : "fetch", order);
+  order = OrderAt(where, NameOf(operation), order);
   const size_t id = Prepare(at, size, true);
   const size_t index = ChooseMessage(
       id, order, [&](size_t i) { return !HasUpdateBehind(explorer.locations[id], i); });

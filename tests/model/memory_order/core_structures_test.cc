@@ -1,4 +1,5 @@
-// The memory orders of tracker/core/: pins and sessions, wake-ups, entries, the stack table.
+// The memory orders of tracker/core/: pins and sessions, wake-ups, entries, the stack table; and of
+// the threads of a recording.
 #include "tests/model/memory_order/real_code.h"
 
 // A thread of the checker has a ThreadState that is not in TLS.
@@ -35,10 +36,25 @@ inline void ModelYield() {}
 #include "tracker/core/session_counters.cc"
 #include "tracker/core/stack_table.cc"
 #include "tracker/core/valueless_client.h"
+#include "tracker/recording/threads.cc"
+
+namespace allomon::recording {
+
+// Files and names of threads are not under test.
+internal::SpinLock recorder_lock;
+uint32_t recorder_held_steps = 0;
+const std::atomic<bool> SegmentFile::kNoHarm{false};
+ThreadName TakeOwnName() { return {}; }
+uint32_t SegmentFile::Take() {
+  base_ = static_cast<char*>(model::Map(2 * kSegmentBytes));
+  return 1;
+}
+
+}  // namespace allomon::recording
 
 namespace allomon::internal {
 
-// What entries refer to beside stacks is not under test.
+// Labels and names of types are not under test.
 TypeNames type_names;
 LabelSets label_sets;
 LabelSet LabelSets::View(LabelSetId) const { return {}; }
@@ -199,7 +215,8 @@ TEST(MemoryOrder, WakeUps) {
   EXPECT_EQ("", FindAllBarriers(
                     {SetCountdownBesidePublish(true), SetCountdownBesidePublish(false)}, {3, 3},
                     {"registry.h", "registry.cc", "barrier.h", "barrier.cc"},
-                    {"registry.cc PublishLocked store seq_cst", "registry.h epoch load acquire"}));
+                    {"registry.cc PublishLocked store seq_cst",
+                     "registry.cc PublishLocked store at all", "registry.h epoch load acquire"}));
 }
 
 // --- The life of an entry.
@@ -428,6 +445,49 @@ Program InternBesideRename() {
 TEST(MemoryOrder, StackTable) {
   EXPECT_EQ("", FindAllBarriers({ViewBesideIntern(), InternBesideIntern(), InternBesideRename()},
                                 {2, 1}, {"stack_table.h", "stack_table.cc"}, {}));
+}
+
+// --- The threads of a recording.
+
+struct ThreadsUnderTest {
+  recording::SegmentFile file;
+  recording::SegmentSource source;
+  recording::ThreadTable threads;
+  recording::Missing missing;
+  uint32_t count = 0;
+};
+
+ThreadsUnderTest* threads_under_test = nullptr;
+
+void BeginThreads() {
+  BeginProcess(true, 0);
+  threads_under_test = new (model::Map(sizeof(ThreadsUnderTest))) ThreadsUnderTest();
+  ThreadsUnderTest& test = *threads_under_test;
+  test.source.Begin(&test.file, 1);
+  test.threads.Begin(&test.source, recording::WrittenField<uint32_t>(&test.count), {});
+  const recording::RecorderHold hold;
+  Expect(test.threads.Enter(1, &test.missing) == 1, "another thread");
+}
+
+// The memory of a thread that has left is another one's.
+void LeaveAndEnd() {
+  {
+    const recording::RecorderHold hold;
+    threads_under_test->threads.Leave(1, 5);
+  }
+  const ThreadState fresh;
+  model::Copy(static_cast<void*>(&states[0]), &fresh, sizeof(fresh));
+}
+
+Program WordsBesideLeave() {
+  const auto look = [] { threads_under_test->threads.WordsOf(1, 2, kFirst); };
+  return {BeginThreads, {LeaveAndEnd, look, look}};
+}
+
+// A release suffices where a reader has read.
+TEST(MemoryOrder, ThreadsOfARecording) {
+  EXPECT_EQ("", FindAllBarriers({WordsBesideLeave()}, {2, 1}, {"threads.h", "threads.cc"},
+                                {"threads.cc WordsOfOtherSlow fetch_sub seq_cst"}));
 }
 
 }  // namespace

@@ -61,6 +61,8 @@ T BuiltinAdd(T* at, Value value, int order, const Where& where) {
 #define __atomic_load_n(at, order) ::allomon::model::BuiltinLoad(at, order, ALLOMON_MODEL_WHERE)
 #define __atomic_store_n(at, value, order) \
   ::allomon::model::BuiltinStore(at, value, order, ALLOMON_MODEL_WHERE)
+#define __atomic_store(at, value, order) \
+  ::allomon::model::BuiltinStore(at, *(value), order, ALLOMON_MODEL_WHERE)
 #define __atomic_fetch_add(at, value, order) \
   ::allomon::model::BuiltinAdd(at, value, order, ALLOMON_MODEL_WHERE)
 
