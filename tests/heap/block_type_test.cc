@@ -108,7 +108,9 @@ TEST(BlockType, AFileTellsTheHolderOfANameWithoutClass) {
 }
 
 // Frames innermost first; the last one is charged.
-BlockType TypeOf(const std::vector<std::string>& frames) {
+BlockType TypeOf(const std::vector<std::string>& frames, const Sample& sample = {}) {
+  HeapProfile profile;
+  profile.samples.push_back(sample);
   Stacks stacks;
   for (const std::string& frame : frames) {
     const auto number = static_cast<uint32_t>(stacks.names.size());
@@ -116,7 +118,20 @@ BlockType TypeOf(const std::vector<std::string>& frames) {
     stacks.frames.push_back({number, 1});
     stacks.cells.push_back(number);
   }
-  return BlockTypes(stacks).Of({0, kNone, frames.size() - 1, frames.size(), 0});
+  return BlockTypes(profile, stacks).Of({0, kNone, frames.size() - 1, frames.size(), 0});
+}
+
+TEST(BlockType, ATypeThatTheProcessKnowsComesBeforeNames) {
+  Sample sample;
+  sample.type = "cons";
+  sample.source = Source::kManaged;
+  const std::vector<std::string> frames = {"std::__new_allocator<char>::allocate(int)", "Charged"};
+  EXPECT_EQ(TypeOf(frames, sample).type, "cons");
+  EXPECT_EQ(TypeOf(frames, sample).holder, "a managed heap");
+  sample.source = Source::kMalloc;
+  EXPECT_EQ(TypeOf(frames, sample).holder, "Python");
+  sample.type.clear();
+  EXPECT_EQ(TypeOf(frames, sample).type, "char");
 }
 
 TEST(BlockType, TheContainerThatAsksIsTheHolder) {

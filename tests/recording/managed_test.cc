@@ -1,5 +1,8 @@
 // Managed objects: born in the nursery, promoted, dead while young, and the functions of an
 // interpreter.
+#include <map>
+#include <string>
+
 #include "runtime/heap.h"
 #include "tests/recording/recorded.h"
 #include "tracker/callstack/managed_functions.h"
@@ -59,6 +62,43 @@ TEST(ManagedTest, NurseryPromotedAndDiedYoung) {
   process = recorded.ReadProcess();
   EXPECT_EQ(YoungOf(process, true).samples, 0u);
   EXPECT_EQ(SamplesOf(process, EventKind::kFreed), 100u);
+}
+
+struct Declared {
+  static constexpr const char* kTypeName = "a declared one";
+  long number;
+};
+
+// Returns the number of sampled blocks by the type that their rows tell.
+std::map<std::string, uint64_t> TypesOf(const Process& process) {
+  std::map<std::string, uint64_t> types;
+  for (const Process::Row& row : process.rows) {
+    if (row.size_class == 0 || row.source != 0) continue;
+    const Node& node = process.nodes[row.node - 1];
+    const bool is_type = node.kind == static_cast<uint8_t>(recording::NodeKind::kType);
+    EXPECT_NE(node.parent, 0u);
+    types[is_type ? std::string(process.NameOf(node)) : ""] += row.allocated.samples;
+  }
+  return types;
+}
+
+TEST(ManagedTest, RowsTellTheTypesOfTheirBlocks) {
+  const Recorded recorded(EveryBlock("types"));
+  const auto heap = gc::Heap::Create();
+  ASSERT_TRUE(heap.ok());
+  const gc::Mutator mutator(**heap);
+  for (int i = 0; i < 30; ++i) {
+    gc::make<Cell>(i, nullptr);
+    if (i % 3 == 0) gc::make<Declared>(i);
+  }
+  const Process process = recorded.ReadProcess();
+  EXPECT_EQ(TypesOf(process),
+            (std::map<std::string, uint64_t>{{"a declared one", 10}, {"allomon::Cell", 30}}));
+  for (const Node& node : process.nodes) {
+    if (node.parent == 0) continue;
+    EXPECT_NE(process.nodes[node.parent - 1].kind,
+              static_cast<uint8_t>(recording::NodeKind::kType));
+  }
 }
 
 // Each attachment has a sampler of its own, whose words begin at 0.

@@ -9,6 +9,7 @@
 #include <cstdlib>
 #include <memory>
 #include <thread>
+#include <vector>
 
 #include "tests/recording/recorded.h"
 #include "tracker/recording/peak.h"
@@ -99,6 +100,23 @@ TEST_F(RowTableTest, WhatWasLiveAtThePeakIsKept) {
   for (int i = 0; i < 4; ++i) Death();
   for (int i = 0; i < 2; ++i) Birth();
   for (uint32_t half = 0; half < kHalves; ++half) EXPECT_EQ(BlocksAtPeak(half), 10u);
+}
+
+TEST_F(RowTableTest, TypesOfOneStackHaveRowsOfTheirOwn) {
+  const RecorderHold hold;
+  RowKey key = {7, 0, SizeClassOf(kBytes), 0, kBoth};
+  std::vector<uint32_t> rows;
+  for (const uint16_t type : {0, 1, 4096}) {
+    key.type = type;
+    EXPECT_EQ(rows_.Find(key), 0u);
+    rows.push_back(rows_.Add(key, 0, {}, peak_));
+    EXPECT_EQ(rows_.KeyOf(rows.back()).type, type);
+    EXPECT_EQ(rows_.KeyOf(rows.back()).flags, kBoth);
+  }
+  for (const uint16_t type : {0, 1, 4096}) {
+    key.type = type;
+    EXPECT_EQ(rows_.Find(key), rows[type == 0 ? 0 : type == 1 ? 1 : 2]);
+  }
 }
 
 // A thread that was stopped since before the last peak: it still has the number of an earlier one.

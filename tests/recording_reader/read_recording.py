@@ -81,7 +81,7 @@ def stack_of(recording, process, nodes, number):
     frames = []
     while number:
         address, parent, kind, cut = nodes[number - 1]
-        name = f"{address:x}" if kind != 2 else recording.text(
+        name = f"{address:x}" if kind < 2 else recording.text(
             process, address & 0xFFFFFFFF, address >> 32).replace("\t", "|")
         frames.append(name + ("~" if cut else ""))
         number = parent

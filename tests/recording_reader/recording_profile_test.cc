@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "tests/recording_reader/support/recording_builder.h"
@@ -209,6 +210,23 @@ TEST(RecordingProfileTest, NamedFramesHaveTheirFileAndLine) {
   const heap::Line line = profile.locations[stack[1]].lines[0];
   EXPECT_EQ(profile.functions[line.function].file, "main.py");
   EXPECT_EQ(line.line, 7u);
+}
+
+TEST(RecordingProfileTest, TypesAreOfSamplesAndNoFrames) {
+  RecordedProcess process = Program(5, 0x10000, "/nowhere/a");
+  const uint32_t frame = process.AddStack({0x10101});
+  process.AddBlock(process.AddType("cons", frame), 100, Fate::kLives);
+  process.AddBlock(process.AddType("pair\tof ints", frame), 100, Fate::kLives);
+  process.AddBlock(frame, 100, Fate::kLives);
+  process.AddBlock(process.AddType("cons", 0), 100, Fate::kLives);
+  const HeapProfile profile = ReadOrDie({process}).at(0);
+  std::vector<std::pair<std::string, size_t>> types;
+  for (const heap::Sample& sample : profile.samples) {
+    types.emplace_back(sample.type, sample.stack.size());
+  }
+  EXPECT_EQ(types, (std::vector<std::pair<std::string, size_t>>{
+                       {"cons", 1}, {"pair\tof ints", 1}, {"", 1}, {"cons", 0}}));
+  EXPECT_EQ(profile.locations.size(), 1u);
 }
 
 TEST(RecordingProfileTest, StackThatWasCutSaysSo) {

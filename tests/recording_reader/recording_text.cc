@@ -35,7 +35,7 @@ std::string Tuple(const Sum& sum) {
 std::string FrameOf(const Process& process, const Node& node) {
   char text[24];
   std::snprintf(text, sizeof(text), "%" PRIx64, node.address);
-  if (node.kind != static_cast<uint8_t>(NodeKind::kNamed)) return text;
+  if (node.kind < static_cast<uint8_t>(NodeKind::kNamed)) return text;
   std::string name(process.NameOf(node));
   for (char& letter : name) letter = letter == '\t' ? '|' : letter;
   return name;

@@ -4,7 +4,9 @@
 
 #include <algorithm>
 #include <fstream>
+#include <map>
 #include <nlohmann/json.hpp>
+#include <string>
 
 #include "tests/views/hand_made.h"
 #include "tools/report/table/headline.h"
@@ -192,6 +194,29 @@ TEST(JsonTest, SaysWhatItIsAndWhatComesNext) {
   }
   EXPECT_EQ(Object::parse(Json(profile, {"--leaks"}))["view"], "leaks");
   EXPECT_EQ(Object::parse(Json(profile, {"--timeline"}))["view"], "timeline");
+}
+
+TEST(JsonTest, TypesThatTheProcessKnowsHaveRowsOfTheirOwn) {
+  HandMade made;
+  const auto add = [&made](const char* type, heap::Source source) {
+    heap::Sample& sample = made.Add({"make", "main"}, 32, 1000, 1000);
+    sample.type = type;
+    sample.source = source;
+  };
+  add("cons", heap::Source::kManaged);
+  add("cons", heap::Source::kUnmarshalled);
+  add("cons", heap::Source::kMalloc);
+  add("", heap::Source::kManaged);
+  const Object report = Object::parse(Json(made.profile, {"--view=types", "--metric=alloc"}));
+  std::map<std::string, double> blocks;
+  for (const Object& row : report["types"]) {
+    const std::string type = row.contains("type") ? row["type"].get<std::string>() : "?";
+    const std::string holder = row.contains("holder") ? row["holder"].get<std::string>() : "";
+    blocks[type + " in " + holder] = row["blocks"];
+  }
+  EXPECT_EQ(blocks,
+            (std::map<std::string, double>{
+                {"cons in a managed heap", 2000}, {"cons in Python", 1000}, {"? in ", 1000}}));
 }
 
 TEST(JsonTest, IsBoundedByItsLastRows) {

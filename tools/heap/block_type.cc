@@ -12,6 +12,9 @@
 namespace allomon::heap {
 namespace {
 
+constexpr char kManagedHolder[] = "a managed heap";
+constexpr char kPythonHolder[] = "Python";
+
 bool StartsWith(std::string_view text, std::string_view head) {
   return text.substr(0, head.size()) == head;
 }
@@ -438,6 +441,12 @@ const BlockType& BlockTypes::ClueOf(uint32_t name) {
 }
 
 BlockType BlockTypes::Of(const Stack& stack) {
+  const Sample& sample = profile_.samples[stack.sample];
+  if (!sample.type.empty()) {
+    const bool is_managed =
+        sample.source == Source::kManaged || sample.source == Source::kUnmarshalled;
+    return {sample.type, is_managed ? kManagedHolder : kPythonHolder};
+  }
   BlockType found;
   for (uint64_t i = stack.innermost; i < stack.begin; ++i) {
     const BlockType& clue = ClueOf(stacks_.frames[stacks_.cells[i]].name);

@@ -1,4 +1,5 @@
-// The C++ type of a block, as far as the names on its call stack tell it.
+// The type of a block: the one that its process knows, as a managed heap does, or the C++ type, as
+// far as the names on its call stack tell it.
 //
 // The functions between malloc and the caller that is charged are those of allocators and
 // containers: "std::__new_allocator<Order>::allocate", "std::make_unique<Order>".  Debug
@@ -11,30 +12,34 @@
 #include <string>
 #include <vector>
 
+#include "tools/heap/heap_profile.h"
 #include "tools/heap/stacks.h"
 
 namespace allomon::heap {
 
 struct BlockType {
   std::string type;    // of an element: "Order", "std::pair<Key const, Order>"; empty: not known
-  std::string holder;  // "std::vector<Order>", "std::make_unique", "operator new of Order"; empty:
-                       // not known
+  std::string holder;  // "std::vector<Order>", "std::make_unique", "operator new of Order"; "a
+                       // managed heap" and "Python" of types that the process knows; empty: not
+                       // known
   // True if only the linker's table knew the function.  Code of another container may have been
   // inlined into it, and may have asked for the memory.
   bool by_symbol = false;
 };
 
-// Reads types out of the names of `stacks`, which must outlive it.  Reads each name once.  Not
-// thread safe.
+// Takes types from the samples of a profile, or reads them out of the names of its `stacks`.  Both
+// must outlive it.  Reads each name once.  Not thread safe.
 class BlockTypes {
  public:
-  explicit BlockTypes(const Stacks& stacks) : stacks_(stacks), clues_(stacks.names.size()) {}
+  BlockTypes(const HeapProfile& profile, const Stacks& stacks)
+      : profile_(profile), stacks_(stacks), clues_(stacks.names.size()) {}
 
   BlockType Of(const Stack& stack);
 
  private:
   const BlockType& ClueOf(uint32_t name);
 
+  const HeapProfile& profile_;
   const Stacks& stacks_;
   std::vector<std::optional<BlockType>> clues_;  // by name
 };

@@ -13,7 +13,7 @@ constexpr char kPythonArenas[] = "python-arenas";
 
 void AddTypes(HeapProfile* profile) {
   const Stacks stacks = StacksOf(*profile, Selection());
-  BlockTypes types(stacks);
+  BlockTypes types(*profile, stacks);
   for (const Stack& stack : stacks.stacks) {
     const BlockType type = types.Of(stack);
     if (type.type.empty()) continue;

@@ -159,6 +159,7 @@ struct Sample {
   bool has_size = false;
   bool has_header = true;  // the sampler counted a header word, too (all but custom blocks)
   Source source = Source::kUnknown;
+  std::string type;  // of its blocks, as their process knows it; empty: names of functions may tell
   uint32_t thread = kNone;  // index in HeapProfile::threads
   std::vector<Label> labels;
   std::array<Amount, kMetrics> amounts;  // by Metric

@@ -98,7 +98,8 @@ struct Wide {
   uint64_t fraction;
 };
 
-// A frame of a call stack, in a tree with the outermost frames as roots.
+// A frame of a call stack, in a tree with the outermost frames as roots; or the type of blocks, at
+// the innermost end of a stack.
 struct Node {
   uint64_t address;  // its meaning depends on `kind`; never 0
   uint32_t parent;   // number of the caller's node; 0: no caller
@@ -113,6 +114,8 @@ enum class NodeKind : uint8_t {
   kExactAddress = 1,   // interrupted here by a signal
   kNamed = 2,          // a managed or interpreted function: address is a TextRef, offset in the low
                        // half; its text is "name\tfile\tline"
+  kType = 3,  // no frame: the type of managed blocks that `parent` asked for.  address is a
+              // TextRef likewise; no node has it as its parent
 };
 
 // The sampler consists of two independent samplers, half 0 and half 1, which hit each word with the
@@ -132,7 +135,8 @@ inline constexpr uint8_t kReported = 32;
 // Sampled blocks with one call stack and one set of labels, in one class of sizes, with one weight.
 // It fills one cache line.  Its four counters are only added to.
 struct Row {
-  uint32_t node;        // the innermost frame; 0: no stack.  A row in use has a size class
+  uint32_t node;        // the innermost frame, or a kType; 0: no stack.  A row in use has a size
+                        // class
   uint16_t size_class;  // SizeClassOf() + 1
   uint8_t source;       // AllocationSource: 0 managed, 1 unmarshalled, 2 custom, 3 malloc
   uint8_t flags;

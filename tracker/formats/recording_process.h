@@ -66,7 +66,8 @@ struct Process {
   // Sampled blocks with one call stack and one set of labels, in one class of sizes.  Several rows
   // may agree in all of these; they add up.
   struct Row {
-    uint32_t node = 0;        // the innermost frame; 0: no stack.  A row in use has a size class
+    uint32_t node = 0;        // the innermost frame, or a kType; 0: no stack.  A row in use has a
+                              // size class
     uint16_t size_class = 0;  // SizeClassOf() + 1
     uint8_t source = 0;       // AllocationSource: 0 managed, 1 unmarshalled, 2 custom, 3 malloc
     bool young = false;       // born in a nursery
@@ -126,7 +127,7 @@ struct Process {
 
   // Returns a view into `text`; empty if it is not there.
   std::string_view TextOf(const TextRef& ref) const;
-  // Returns the name of a kNamed node.
+  // Returns the name of a kNamed or kType node.
   std::string_view NameOf(const Node& node) const;
 };
 

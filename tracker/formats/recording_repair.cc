@@ -42,7 +42,7 @@ bool Limit(uint8_t* log2) {
 }
 
 bool Repair(Node* node, uint32_t number) {
-  const bool is_known = node->kind <= static_cast<uint8_t>(NodeKind::kNamed);
+  const bool is_known = node->kind <= static_cast<uint8_t>(NodeKind::kType);
   const bool is_below = node->parent < number;
   if (!is_known) *node = {};
   if (!is_below) {

@@ -1,6 +1,7 @@
 #include "tracker/recording/call_tree.h"
 
 #include <algorithm>
+#include <cstring>
 #include <string_view>
 
 #include "tracker/callstack/unloaded_code.h"
@@ -51,6 +52,7 @@ void CallTree::Clear() {
   own_.Clear();
   index_.Clear();
   text_of_function_.Clear();
+  text_of_type_.Clear();
 }
 
 uint32_t CallTree::NodeOf(const Callstack& stack, SegmentFile* file, Missing* missing) {
@@ -148,6 +150,39 @@ TextRef CallTree::TextOf(const ManagedFunctionName& name, SegmentFile* file) {
   return place == 0 ? TextRef{} : TextRef{place - 1, writer.length};
 }
 
+uint32_t CallTree::TypeNodeOf(uint32_t parent, internal::TypeNameId type, SegmentFile* file,
+                              Missing* missing) {
+  const TextRef text = TextOfType(type, file);
+  if (text.length_bytes == 0) {
+    missing->Count(Shortage::kNames);
+    return parent;
+  }
+  Node node = {};
+  node.kind = static_cast<uint8_t>(NodeKind::kType);
+  node.address = uint64_t{text.length_bytes} << 32 | text.offset;
+  node.parent = parent;
+  const uint32_t known = Find(node);
+  if (known != 0) return known;
+  const uint32_t added =
+      WithRoom(file, [&]() ALLOMON_REQUIRES(recorder_lock) { return AddLocked(node); });
+  return added != 0 ? added : kNoRoom;
+}
+
+// Empty if there is no room.
+TextRef CallTree::TextOfType(internal::TypeNameId type, SegmentFile* file) {
+  const char* const name = internal::type_names.At(type);
+  const uint64_t length = strnlen(name, kMostTextBytes);
+  const uint32_t place = WithRoom(file, [&]() ALLOMON_REQUIRES(recorder_lock) -> uint32_t {
+    if (!text_of_type_.Reserve(type)) return 0;
+    uint32_t& known = text_of_type_.At(type);
+    if (known != 0) return known;
+    const TextRef text = texts_->Add(name, length);
+    if (text.length_bytes != 0) known = text.offset + 1;
+    return known;
+  });
+  return place == 0 ? TextRef{} : TextRef{place - 1, static_cast<uint32_t>(length)};
+}
+
 void CallTree::Rename(const ModuleTable::Gone& gone) {
   ALLOMON_DCHECK_LT("inv.recording.module", gone.begin, gone.end);
   uint32_t last = UINT32_MAX;
@@ -158,7 +193,7 @@ void CallTree::Rename(const ModuleTable::Gone& gone) {
     for (; number <= end; ++number) {
       CountHeldStep();
       Own& own = own_.At(number);
-      if ((own.rest >> 26 & 3) == static_cast<uint32_t>(NodeKind::kNamed)) continue;
+      if ((own.rest >> 26 & 3) >= static_cast<uint32_t>(NodeKind::kNamed)) continue;
       const uint64_t address = own.Address();
       if (address - gone.begin > gone.end - gone.begin) continue;
       own.SetAddress(address + gone.by);

@@ -12,6 +12,7 @@
 
 #include "tracker/allocation.h"
 #include "tracker/callstack/managed_functions.h"
+#include "tracker/core/type_names.h"
 #include "tracker/recording/missing.h"
 #include "tracker/recording/modules.h"
 #include "tracker/recording/records.h"
@@ -29,6 +30,11 @@ class CallTree {
   // Returns the node of the innermost frame; 0 for the empty stack; kNoRoom.  Callers do not hold
   // the lock.  *missing counts names and modules for which there was no room.
   uint32_t NodeOf(const Callstack& stack, SegmentFile* file, Missing* missing);
+
+  // Returns the node that has the type's name, below `parent`; `parent` itself if there is no room
+  // for the name, which *missing counts; kNoRoom.  Callers do not hold the lock.
+  uint32_t TypeNodeOf(uint32_t parent, internal::TypeNameId type, SegmentFile* file,
+                      Missing* missing);
 
   // Adds `by` to addresses of code in [begin, end], in the nodes that there are.  Not under the
   // lock, which it takes for a thousand nodes at a time.  Cost: 1 ns for each node.
@@ -78,6 +84,7 @@ class CallTree {
   Node FrameOf(const Node& raw, SegmentFile* file, Missing* missing);
   bool NameOf(uintptr_t address, SegmentFile* file, Missing* missing, Node* frame);
   TextRef TextOf(const ManagedFunctionName& name, SegmentFile* file);
+  TextRef TextOfType(internal::TypeNameId type, SegmentFile* file);
 
   Records<Node, SegmentKind::kNodes> nodes_;
   OwnArray<Own> own_;
@@ -85,6 +92,7 @@ class CallTree {
   ModuleTable* modules_ = nullptr;
   TextStore* texts_ = nullptr;
   OwnArray<uint32_t> text_of_function_;  // where the text begins, plus 1; by number of a function
+  OwnArray<uint32_t> text_of_type_;      // likewise, by TypeNameId
 };
 
 }  // namespace allomon::recording

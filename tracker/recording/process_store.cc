@@ -84,7 +84,10 @@ double ProcessStore::PeakVariance() const {
 uint32_t ProcessStore::RowFor(const Birth& birth) {
   const uint32_t known = rows_.Find(birth.key);
   if (__builtin_expect(known != 0, 1)) return known;
-  const uint32_t node = tree_.NodeOf(birth.stack, file_, &missing_);
+  uint32_t node = tree_.NodeOf(birth.stack, file_, &missing_);
+  if (node != CallTree::kNoRoom && birth.key.type != 0) {
+    node = tree_.TypeNodeOf(node, birth.key.type, file_, &missing_);
+  }
   if (node == CallTree::kNoRoom) return 0;
   return WithRoom(file_,
                   [&]() ALLOMON_REQUIRES(recorder_lock) { return AddRowLocked(birth, node); });

@@ -15,6 +15,7 @@
 #include "tracker/core/object_bytes.h"
 #include "tracker/core/pinned_session.h"
 #include "tracker/core/thread_state.h"
+#include "tracker/core/type_names.h"
 #include "tracker/estimate.h"
 #include "tracker/formats/process_map.h"
 #include "tracker/sampling/countdown.h"
@@ -205,6 +206,7 @@ void Recorder::DescribeBirth(const Allocation& allocation, bool young, ThreadSlo
   key.labels = allocation.labels.id();
   key.size_class = SizeClassOf(allocation.size_bytes);
   key.source = static_cast<uint8_t>(allocation.source);
+  key.type = internal::type_names.IdOf(allocation.type_name);
   bool greatest = false;
   ClassWeight scratch;
   const ClassWeight& weight =

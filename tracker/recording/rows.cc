@@ -13,8 +13,12 @@ void RowTable::Clear() {
 
 RowKey RowTable::KeyOf(uint32_t row) const {
   const Own& own = own_.At(row);
-  return {own.stack, own.labels, static_cast<uint16_t>(own.rest),
-          static_cast<uint8_t>(own.rest >> 16), static_cast<uint8_t>(own.rest >> 24)};
+  return {own.stack,
+          own.labels,
+          static_cast<uint16_t>(own.rest),
+          static_cast<uint8_t>(own.rest >> 16),
+          static_cast<uint8_t>(own.rest >> 24),
+          static_cast<internal::TypeNameId>(own.rest >> 32)};
 }
 
 // A fresh row had no live blocks at the peak.

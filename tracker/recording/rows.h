@@ -7,6 +7,7 @@
 #include <cstdint>
 
 #include "tracker/core/ids.h"
+#include "tracker/core/type_names.h"
 #include "tracker/recording/peak.h"
 #include "tracker/recording/records.h"
 
@@ -18,6 +19,7 @@ struct RowKey {
   uint16_t size_class;
   uint8_t source;
   uint8_t flags;  // of a Row
+  internal::TypeNameId type = 0;
 };
 
 class RowTable {
@@ -63,7 +65,7 @@ class RowTable {
   struct Own {
     internal::StackId stack;
     internal::LabelSetId labels;
-    uint32_t rest;  // size_class, source << 16, flags << 24
+    uint64_t rest;  // size_class, source << 16, flags << 24, type << 32
     std::atomic<uint32_t> next;
     std::atomic<uint32_t> peak_epoch[kHalves];
     // Number of a SavedCount, or 0 if there is no such record yet.  The bit kKeeping is set while a
@@ -71,12 +73,13 @@ class RowTable {
     std::atomic<uint32_t> saved[kHalves];
     Written<Row> file;
   };
-  static_assert(sizeof(Own) == 40);
+  static_assert(sizeof(Own) == 48);
   static constexpr uint32_t kKeeping = uint32_t{1} << 31;
   static_assert(kMostRecords < kKeeping);
 
-  static uint32_t RestOf(const RowKey& key) {
-    return key.size_class | uint32_t{key.source} << 16 | uint32_t{key.flags} << 24;
+  static uint64_t RestOf(const RowKey& key) {
+    return key.size_class | uint32_t{key.source} << 16 | uint32_t{key.flags} << 24 |
+           uint64_t{key.type} << 32;
   }
   static uint64_t HashOf(const RowKey& key) {
     return Mix(uint64_t{key.stack} << 32 | key.labels, RestOf(key));

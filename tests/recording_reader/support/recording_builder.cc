@@ -147,6 +147,12 @@ uint32_t RecordedProcess::AddNamedFrame(const std::string& name_file_line, uint3
   return NumberOfLast(nodes);
 }
 
+uint32_t RecordedProcess::AddType(const std::string& name, uint32_t parent) {
+  const uint32_t number = AddNamedFrame(name, parent);
+  nodes.back().kind = static_cast<uint8_t>(NodeKind::kType);
+  return number;
+}
+
 void RecordedProcess::AddModule(uint64_t begin, uint64_t end, uint64_t bias,
                                 const std::string& path, const std::string& build_id) {
   Module module = {};

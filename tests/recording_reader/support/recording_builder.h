@@ -27,6 +27,7 @@ struct RecordedProcess {
   // Returns the stack's innermost node; frames are given outermost first.
   uint32_t AddStack(const std::vector<uint64_t>& addresses);
   uint32_t AddNamedFrame(const std::string& name_file_line, uint32_t parent);
+  uint32_t AddType(const std::string& name, uint32_t parent);
   void AddModule(uint64_t begin, uint64_t end, uint64_t bias, const std::string& path,
                  const std::string& build_id);
   uint32_t AddThread(uint32_t tid, const std::string& name);

@@ -64,7 +64,8 @@ std::vector<uint32_t> Locations::Add(const Process& process) {
   std::vector<uint32_t> locations;
   locations.reserve(process.nodes.size());
   for (const Node& node : process.nodes) {
-    locations.push_back(Intern(PlaceOf(process, modules, files, node)));
+    const bool is_frame = node.kind != static_cast<uint8_t>(NodeKind::kType);
+    locations.push_back(is_frame ? Intern(PlaceOf(process, modules, files, node)) : heap::kNone);
   }
   ALLOMON_DCHECK_EQ("inv.load.rows", locations.size(), process.nodes.size());
   return locations;

@@ -31,7 +31,7 @@ class Locations {
   Locations(CodeNames* names, bool reads_perf_maps)
       : names_(*names), reads_perf_maps_(reads_perf_maps) {}
 
-  // Returns the locations of a process's nodes, by index of the node.
+  // Returns the locations of a process's nodes, by index of the node; kNone for types.
   std::vector<uint32_t> Add(const Process& process);
 
   // Returns the location that stands for the missing callers of a truncated stack.

@@ -22,6 +22,8 @@ using heap::Metric;
 constexpr double kNanos = 1e9;
 constexpr uint64_t kMostFramesOfAll = uint64_t{1} << 27;  // 512 MiB
 constexpr uint64_t kLeastFrames = 16;
+constexpr uint64_t kMostTypeBytes = uint64_t{256} << 20;  // in all samples
+constexpr size_t kMostTypes = 16384;                      // four times a writer's
 
 void SetHas(Metric metric, heap::HeapProfile* profile) {
   profile->has[static_cast<size_t>(metric)] = true;
@@ -124,19 +126,37 @@ void ProfileBuilder::AddThreads(const Process& process) {
   }
 }
 
-// Returns the node in the tree for each node of the process.  Parents have smaller numbers.
-std::vector<uint32_t> ProfileBuilder::AddStacks(const Process& process) {
+// Returns 0 for a type without a name, and for those that a hostile recording has beyond a limit.
+uint32_t ProfileBuilder::TypeNumber(std::string_view name) {
+  if (name.empty()) return 0;
+  if (const auto known = type_numbers_.find(std::string(name)); known != type_numbers_.end()) {
+    return known->second;
+  }
+  if (types_.size() > kMostTypes) return 0;
+  const auto number = static_cast<uint32_t>(types_.size());
+  types_.emplace_back(name);
+  type_numbers_.emplace(name, number);
+  return number;
+}
+
+// Returns the node in the tree for each node of the process, and the type that it tells.  Parents
+// have smaller numbers.
+std::vector<ProfileBuilder::TypedStack> ProfileBuilder::AddStacks(const Process& process) {
   const std::vector<uint32_t> location_of = locations_.Add(process);
   ALLOMON_DCHECK_EQ("inv.load.rows", location_of.size(), process.nodes.size());
-  std::vector<uint32_t> node_of = {0};
+  std::vector<TypedStack> node_of = {{0, 0}};
   node_of.reserve(process.nodes.size() + 1);
   tree_.Reserve(process.nodes.size());
   for (size_t i = 0; i < process.nodes.size(); ++i) {
     const Node& node = process.nodes[i];
     ALLOMON_DCHECK_LE("inv.load.tree", node.parent, i);
+    if (node.kind == static_cast<uint8_t>(NodeKind::kType)) {
+      node_of.push_back({node_of[node.parent].node, TypeNumber(process.NameOf(node))});
+      continue;
+    }
     const bool is_cut = node.parent == 0 && node.cut != 0;
-    const uint32_t parent = is_cut ? tree_.Add(0, locations_.AddCut()) : node_of[node.parent];
-    node_of.push_back(tree_.Add(parent, location_of[i]));
+    const uint32_t parent = is_cut ? tree_.Add(0, locations_.AddCut()) : node_of[node.parent].node;
+    node_of.push_back({tree_.Add(parent, location_of[i]), 0});
   }
   return node_of;
 }
@@ -151,21 +171,24 @@ heap::Sample& ProfileBuilder::SampleOf(const Key& key) {
   sample.size_bytes = LeastSizeOf(static_cast<uint16_t>(key.size_class - 1));
   sample.has_header = key.has_header;
   sample.source = key.source;
+  const std::string& type = types_[key.type];
+  type_bytes_ += type.size();
+  if (type_bytes_ <= kMostTypeBytes) sample.type = type;
   sample.labels = labels_.CopyOf(key.labels);
   return sample;
 }
 
 // Returns the sample of each row, by the row's number.
 std::vector<uint32_t> ProfileBuilder::AddRows(const Process& process,
-                                              const std::vector<uint32_t>& node_of) {
+                                              const std::vector<TypedStack>& stack_of) {
   std::vector<uint32_t> sample_of = {0};
   sample_of.reserve(process.rows.size() + 1);
   for (const Process::Row& row : process.rows) {
     sample_of.push_back(0);
     if (row.size_class == 0) continue;
     const uint32_t labels = labels_.Add(process.TextOf(row.labels));
-    heap::Sample& sample =
-        SampleOf({node_of[row.node], labels, row.size_class, HasHeader(row), SourceOf(row)});
+    heap::Sample& sample = SampleOf({stack_of[row.node].node, labels, row.size_class,
+                                     HasHeader(row), SourceOf(row), stack_of[row.node].type});
     sample[Metric::kAllocated].Add(AmountOf(row.allocated));
     sample[Metric::kLive].Add(AmountOf(row.live));
     sample[Metric::kPeak].Add(AmountOf(row.peak));

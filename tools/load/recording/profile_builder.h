@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <unordered_map>
 #include <vector>
 
@@ -38,15 +39,16 @@ class ProfileBuilder {
     uint16_t size_class;
     bool has_header;
     heap::Source source;
+    uint32_t type;  // index in types_; 0: not known
     bool operator==(const Key& other) const {
       return node == other.node && labels == other.labels && size_class == other.size_class &&
-             has_header == other.has_header && source == other.source;
+             has_header == other.has_header && source == other.source && type == other.type;
     }
   };
   struct Hash {
     size_t operator()(const Key& key) const {
       const uint64_t mixed = (uint64_t{key.node} << 32 | key.labels) * 0x9e3779b97f4a7c15u;
-      return (mixed ^ mixed >> 32 ^ uint64_t{key.size_class} << 4 ^
+      return (mixed ^ mixed >> 32 ^ uint64_t{key.type} << 20 ^ uint64_t{key.size_class} << 4 ^
               static_cast<uint64_t>(key.source) << 1 ^ key.has_header) *
                  0x9e3779b97f4a7c15u >>
              7;
@@ -55,8 +57,14 @@ class ProfileBuilder {
 
   void AddHead(const Process& process);
   void AddThreads(const Process& process);
-  std::vector<uint32_t> AddStacks(const Process& process);
-  std::vector<uint32_t> AddRows(const Process& process, const std::vector<uint32_t>& node_of);
+  // A stack in the tree, and the type of the blocks that it asked for.
+  struct TypedStack {
+    uint32_t node;
+    uint32_t type;
+  };
+  uint32_t TypeNumber(std::string_view name);
+  std::vector<TypedStack> AddStacks(const Process& process);
+  std::vector<uint32_t> AddRows(const Process& process, const std::vector<TypedStack>& stack_of);
   heap::Sample& SampleOf(const Key& key);
   void AddEvents(const Process& process, const std::vector<uint32_t>& sample_of);
   void AddAges(const Process& process, const std::vector<uint32_t>& sample_of);
@@ -74,6 +82,9 @@ class ProfileBuilder {
   const bool keeps_numbers_;
   StackTree tree_;
   LabelTable labels_;
+  std::vector<std::string> types_ = {""};
+  std::unordered_map<std::string, uint32_t> type_numbers_;
+  uint64_t type_bytes_ = 0;  // in the samples
   std::unordered_map<Key, uint32_t, Hash> index_of_;
   std::vector<uint32_t> node_of_sample_;
   uint32_t processes_ = 0;

@@ -29,7 +29,7 @@ struct TypeRow {
 
 class TypesView {
  public:
-  explicit TypesView(const Scene& scene) : scene_(scene), types_(scene.stacks) {
+  explicit TypesView(const Scene& scene) : scene_(scene), types_(*scene.profile, scene.stacks) {
     for (size_t i = 0; i < scene.stacks.stacks.size(); ++i) {
       AddBlocks(scene.stacks.stacks[i], scene.values[i]);
     }

@@ -169,7 +169,7 @@ class GrowthSum {
   explicit GrowthSum(const Scene& scene)
       : scene_(scene),
         sampling_(heap::SamplingOf(*scene.profile, heap::Metric::kAllocated)),
-        types_(scene.stacks) {}
+        types_(*scene.profile, scene.stacks) {}
 
   std::vector<GrownSite> Sum() {
     for (const Stack& stack : scene_.stacks.stacks) Add(stack);
