@@ -91,6 +91,104 @@ KEPT void InWideString() { Leak(new (std::nothrow) std::wstring(100, L'x')); }
 KEPT void InPointers(std::vector<const Order*>* v) { v->push_back(nullptr); }
 KEPT void ByMalloc() { Use(std::calloc(1, 123)); }
 
+// The debug information that clang 21 writes for `new shop::Item` and `new shop::Item*`: the type
+// is an attribute of the call.
+#ifdef __x86_64__
+extern "C" {
+void LeakTyped(void* block);
+KEPT void LeakTyped(void* block) { Use(block); }
+}
+void ByTypedNew();
+asm(R"(
+        .text
+        .globl _Z10ByTypedNewv
+        .type _Z10ByTypedNewv, @function
+_Z10ByTypedNewv:
+.Ltyped_begin:
+        .cfi_startproc
+        subq $8, %rsp
+        .cfi_def_cfa_offset 16
+        movl $64, %edi
+        call _Znwm@PLT
+.Ltyped_item:
+        movq %rax, %rdi
+        call LeakTyped@PLT
+        movl $8, %edi
+        call _Znwm@PLT
+.Ltyped_pointer:
+        movq %rax, %rdi
+        call LeakTyped@PLT
+        addq $8, %rsp
+        .cfi_def_cfa_offset 8
+        ret
+        .cfi_endproc
+.Ltyped_end:
+        .size _Z10ByTypedNewv, . - _Z10ByTypedNewv
+)");
+#ifndef WITHOUT_DEBUG_INFORMATION
+asm(R"(
+        .pushsection .debug_abbrev, "", @progbits
+.Ltyped_abbreviations:
+        .uleb128 1, 0x11       # compile_unit
+        .byte 1
+        .uleb128 0x03, 0x08, 0x13, 0x05, 0x11, 0x01, 0x12, 0x07, 0, 0
+        .uleb128 2, 0x39       # namespace
+        .byte 1
+        .uleb128 0x03, 0x08, 0, 0
+        .uleb128 3, 0x13       # structure_type
+        .byte 0
+        .uleb128 0x03, 0x08, 0x0b, 0x0b, 0, 0
+        .uleb128 4, 0x0f       # pointer_type
+        .byte 0
+        .uleb128 0x49, 0x13, 0, 0
+        .uleb128 5, 0x2e       # subprogram
+        .byte 1
+        .uleb128 0x03, 0x08, 0x11, 0x01, 0x12, 0x07, 0, 0
+        .uleb128 6, 0x48       # call_site: call_return_pc, LLVM_alloc_type
+        .byte 0
+        .uleb128 0x7d, 0x01, 0x3e0e, 0x13, 0, 0
+        .uleb128 0
+        .popsection
+        .pushsection .debug_info, "", @progbits
+.Ltyped_unit:
+        .long .Ltyped_unit_end - .Ltyped_unit_begin
+.Ltyped_unit_begin:
+        .short 5
+        .byte 1, 8
+        .long .Ltyped_abbreviations
+        .uleb128 1
+        .asciz "typed.cc"
+        .short 0x21
+        .quad .Ltyped_begin, .Ltyped_end - .Ltyped_begin
+        .uleb128 2
+        .asciz "shop"
+.Ltyped_shop_item:
+        .uleb128 3
+        .asciz "Item"
+        .byte 64
+        .byte 0
+.Ltyped_item_pointer:
+        .uleb128 4
+        .long .Ltyped_shop_item - .Ltyped_unit
+        .uleb128 5
+        .asciz "ByTypedNew"
+        .quad .Ltyped_begin, .Ltyped_end - .Ltyped_begin
+        .uleb128 6
+        .quad .Ltyped_item
+        .long .Ltyped_shop_item - .Ltyped_unit
+        .uleb128 6
+        .quad .Ltyped_pointer
+        .long .Ltyped_item_pointer - .Ltyped_unit
+        .byte 0
+        .byte 0
+.Ltyped_unit_end:
+        .popsection
+)");
+#endif
+#else
+KEPT void ByTypedNew() {}
+#endif
+
 int main() {
   auto& cells = *new std::vector<Cell>();
   auto& strings = *new std::vector<std::string>();
@@ -124,6 +222,7 @@ int main() {
     InWideString();
     InPointers(&pointers);
     ByMalloc();
+    ByTypedNew();
   }
   std::puts("done");
 }

@@ -3,6 +3,7 @@
 
 import json
 import os
+import platform
 import sys
 import unittest
 
@@ -14,6 +15,8 @@ sys.path.insert(
 from support import Case, runfile  # noqa: E402
 
 CALLS = 1000
+
+IS_X86 = platform.machine() == "x86_64"  # a function in assembly
 
 # By function of typed_blocks.cc: types, holders and sizes of its blocks.
 TYPES = {
@@ -49,6 +52,7 @@ TYPES = {
     "InWideString": {("wchar_t", "std::wstring", 404)},
     "InPointers": {("Order const*", "std::vector<Order const*>", None)},
     "ByMalloc": set(),
+    "ByTypedNew": {("shop::Item", "new", 64), ("shop::Item*", "new", 8)} if IS_X86 else set(),
 }
 
 

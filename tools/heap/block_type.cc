@@ -13,6 +13,7 @@ namespace allomon::heap {
 namespace {
 
 constexpr char kManagedHolder[] = "a managed heap";
+constexpr char kNewHolder[] = "new";
 constexpr char kPythonHolder[] = "Python";
 
 bool StartsWith(std::string_view text, std::string_view head) {
@@ -440,6 +441,14 @@ const BlockType& BlockTypes::ClueOf(uint32_t name) {
   return *clue;
 }
 
+void BlockTypes::TakeNewType(const Sample& sample, BlockType* found) const {
+  if (sample.stack.empty() || sample.stack[0] >= profile_.locations.size()) return;
+  const std::string& type = profile_.locations[sample.stack[0]].new_type;
+  if (type.empty()) return;
+  found->type = type;
+  if (found->holder.empty()) found->holder = kNewHolder;
+}
+
 BlockType BlockTypes::Of(const Stack& stack) {
   const Sample& sample = profile_.samples[stack.sample];
   if (!sample.type.empty()) {
@@ -461,6 +470,7 @@ BlockType BlockTypes::Of(const Stack& stack) {
     if (!is_first && !IsOneOf(clue.holder, found.holder)) break;
     found.holder = clue.holder;
   }
+  if (found.type.empty()) TakeNewType(sample, &found);
   return found;
 }
 

@@ -4,7 +4,8 @@
 // The functions between malloc and the caller that is charged are those of allocators and
 // containers: "std::__new_allocator<Order>::allocate", "std::make_unique<Order>".  Debug
 // information of -g1 has the names of inlined ones.  Without it the linker's table names those
-// that were not inlined.  A plain `new Order` leaves no name: its type is not known.
+// that were not inlined.  A plain `new Order` leaves no name: its type is known where the debug
+// information of the call tells it, as clang 21 writes it.
 #ifndef ALLOMON_TOOLS_HEAP_BLOCK_TYPE_H_
 #define ALLOMON_TOOLS_HEAP_BLOCK_TYPE_H_
 
@@ -38,6 +39,8 @@ class BlockTypes {
 
  private:
   const BlockType& ClueOf(uint32_t name);
+  // A plain `new` leaves no name, but debug information may tell the type.
+  void TakeNewType(const Sample& sample, BlockType* found) const;
 
   const HeapProfile& profile_;
   const Stacks& stacks_;

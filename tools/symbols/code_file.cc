@@ -202,7 +202,7 @@ std::vector<CodeFrame> CodeFile::At(uint64_t address, uint64_t start) const {
     std::string symbol = WithoutVersion(frame.symbol);
     std::string name = named ? Demangled(symbol) + frame.rust_types : NameByAddress(path_, start);
     frames.push_back({std::move(name), std::move(frame.file), frame.line, named, std::move(symbol),
-                      frame.start_line, frame.column});
+                      frame.start_line, frame.column, std::move(frame.new_type)});
   }
   return frames;
 }

@@ -88,10 +88,11 @@ struct CodeFrame {
   std::string name;  // demangled; "<file name>+0x<start>" without a symbol
   std::string file;  // source file; "" if not known, then `line` is 0
   int line = 0;
-  bool named = false;  // true if the name comes from a symbol or a debug file
-  std::string symbol;  // the linker's name; "" if not known
-  int start_line = 0;  // line of the function's declaration; 0 if not known
-  int column = 0;      // of `line`; 0 if not known
+  bool named = false;    // true if the name comes from a symbol or a debug file
+  std::string symbol;    // the linker's name; "" if not known
+  int start_line = 0;    // line of the function's declaration; 0 if not known
+  int column = 0;        // of `line`; 0 if not known
+  std::string new_type;  // DwarfFrame::new_type
 };
 
 // A function of a symbol table.

@@ -274,7 +274,7 @@ bool SymbolPack::FramesAt(const PackedCode& code, uint64_t address, const std::s
     const bool named = !function.name.empty();
     frames->push_back({named ? function.name : NameByAddress(path, at->start), function.file,
                        frames_[i].line, named, function.symbol, function.start_line,
-                       frames_[i].column});
+                       frames_[i].column, ""});
   }
   return true;
 }

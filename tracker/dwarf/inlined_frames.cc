@@ -72,6 +72,63 @@ int StartOf(Dwarf_Die* function) {
   return is_known ? static_cast<int>(line) : 0;
 }
 
+// Clang's attribute of a call site, which libdw has no name for.
+constexpr unsigned int kLlvmAllocType = 0x3e0e;
+constexpr int kMostTypeSteps = 16;  // references of a damaged file may form a cycle
+
+// Returns "shop::Order", "shop::Order*", "char const*"; empty if a type on the way has no name.
+std::string TypeNameOf(Dwarf_Die type, QualifiedNames* names) {
+  std::string end;
+  for (int step = 0; step < kMostTypeSteps; ++step) {
+    switch (dwarf_tag(&type)) {
+      case DW_TAG_pointer_type:
+        end.insert(0, "*");
+        break;
+      case DW_TAG_const_type:
+        end.insert(0, " const");
+        break;
+      case DW_TAG_array_type:
+        end.insert(0, "[]");
+        break;
+      default: {
+        const std::string name = names->Of(&type);
+        return name.empty() ? "" : name + end;
+      }
+    }
+    Dwarf_Attribute attribute;
+    const bool has_type = dwarf_attr(&type, DW_AT_type, &attribute) != nullptr;
+    if (!has_type) return "void" + end;
+    if (dwarf_formref_die(&attribute, &type) == nullptr) return "";
+  }
+  return "";
+}
+
+bool IsCallThatReturnsTo(Dwarf_Die* site, Dwarf_Addr address) {
+  const int tag = dwarf_tag(site);
+  if (tag != DW_TAG_call_site && tag != DW_TAG_GNU_call_site) return false;
+  const unsigned int name = tag == DW_TAG_call_site ? DW_AT_call_return_pc : DW_AT_low_pc;
+  Dwarf_Attribute attribute;
+  Dwarf_Addr returns_to = 0;
+  return dwarf_formaddr(dwarf_attr(site, name, &attribute), &returns_to) == 0 &&
+         returns_to == address;
+}
+
+// Compilers put call sites into the scope of the call, or into the function.
+std::string NewTypeAt(Dwarf_Addr pc, std::vector<Dwarf_Die>* scopes, QualifiedNames* names) {
+  for (Dwarf_Die& scope : *scopes) {
+    Dwarf_Die site;
+    for (int end = dwarf_child(&scope, &site); end == 0; end = dwarf_siblingof(&site, &site)) {
+      if (!IsCallThatReturnsTo(&site, pc + 1)) continue;
+      Dwarf_Attribute attribute;
+      Dwarf_Die type;
+      const bool has_type =
+          dwarf_formref_die(dwarf_attr(&site, kLlvmAllocType, &attribute), &type) != nullptr;
+      return has_type ? TypeNameOf(type, names) : "";
+    }
+  }
+  return "";
+}
+
 // One line of source.  It moves outwards, from an inlined call to the line of the call.
 class Position {
  public:
@@ -102,8 +159,13 @@ class Position {
 
   DwarfFrame FrameOf(std::string symbol, Dwarf_Die* function) const {
     std::string rust_types = RustTypesOf(symbol, function);
-    return {std::move(symbol), Relative(file_, folder_), line_,
-            StartOf(function), std::move(rust_types),    column_};
+    return {std::move(symbol),
+            Relative(file_, folder_),
+            line_,
+            StartOf(function),
+            std::move(rust_types),
+            column_,
+            ""};
   }
 
  private:
@@ -146,6 +208,7 @@ std::vector<DwarfFrame> FramesOf(const CodeUnit& unit, Dwarf_Addr pc, std::vecto
     position.MoveToCallOf(&scope);
   }
   frames.push_back(position.FrameOf(std::move(symbol), function));
+  frames.front().new_type = NewTypeAt(pc, &scopes, names);
   return frames;
 }
 
@@ -155,7 +218,7 @@ std::vector<DwarfFrame> FramesAt(Dwfl_Module* module, Dwarf_Addr pc, Dwarf_Addr 
   std::string symbol = SymbolAt(module, pc, start);
   Dwarf_Addr bias = 0;
   Dwarf_Die* const lines = dwfl_module_addrdie(module, pc, &bias);
-  if (lines == nullptr) return {{std::move(symbol), "", 0, 0, ""}};
+  if (lines == nullptr) return {{std::move(symbol), "", 0, 0, "", 0, ""}};
   CodeUnit unit = WholeUnitOf(*lines);
   QualifiedNames names;
   return FramesOf(unit, pc - bias, ScopesBelow(&unit.functions, pc - bias), std::move(symbol),
@@ -166,7 +229,7 @@ std::vector<DwarfFrame> FramesAt(CodeUnits* units, Dwarf_Addr pc, Dwarf_Addr sta
   std::string symbol = units->symbols().At(pc, start);
   const Dwarf_Addr here = pc - units->bias();
   const CodeUnit* const unit = units->At(here);
-  if (unit == nullptr) return {{std::move(symbol), "", 0, 0, ""}};
+  if (unit == nullptr) return {{std::move(symbol), "", 0, 0, "", 0, ""}};
   return FramesOf(*unit, here, units->ScopesAround(here), std::move(symbol), &units->names());
 }
 

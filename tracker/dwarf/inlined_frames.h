@@ -25,6 +25,9 @@ struct DwarfFrame {
   // symbol leaves them out, as the older mangling does.  Else empty.
   std::string rust_types;
   int column = 0;  // of the same place as `line`; 0 if not known
+  // The innermost frame's: the type of the object for which the call that returns to pc + 1 takes
+  // memory, as clang 21 says it (DW_AT_LLVM_alloc_type).  Empty if it is not known.
+  std::string new_type;
 };
 
 // Returns the frames at `pc`, innermost inlined call first; the last one, which always exists, is

@@ -58,7 +58,12 @@ void CodeNames::LookUpFile(uint32_t number) {
   for (const uint64_t address : asked_[number]) {
     CountOne();
     Lines& lines = found_[number].emplace_back();
-    for (const CodeFrame& frame : namer.At(address)) lines.push_back(LineOf(frame));
+    for (const CodeFrame& frame : namer.At(address)) {
+      if (lines.empty() && !frame.new_type.empty()) {
+        new_types_.emplace(std::pair(number, address), frame.new_type);
+      }
+      lines.push_back(LineOf(frame));
+    }
     if (lines.empty()) {
       lines.push_back({AddFunction({NameByAddress(code.path, address), "", "", 0}), 0});
     }
@@ -70,6 +75,11 @@ void CodeNames::LookUpFile(uint32_t number) {
 heap::Line CodeNames::LineOf(const CodeFrame& frame) {
   return {AddFunction(FunctionOf(frame)), static_cast<uint32_t>(std::max(frame.line, 0)),
           static_cast<uint32_t>(std::max(frame.column, 0))};
+}
+
+std::string CodeNames::NewTypeAt(uint32_t file, uint64_t address) const {
+  const auto found = new_types_.find({file, address});
+  return found == new_types_.end() ? "" : found->second;
 }
 
 uint32_t CodeNames::AddFunction(heap::Function function) {

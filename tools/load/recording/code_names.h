@@ -43,6 +43,9 @@ class CodeNames {
   // functions are indices of functions().  Empty before LookUp().
   const std::vector<heap::Line>& At(uint32_t file, uint64_t address) const;
 
+  // Returns heap::Location::new_type of such an address.
+  std::string NewTypeAt(uint32_t file, uint64_t address) const;
+
   const std::vector<heap::Function>& functions() const { return functions_; }
   // Returns a number for a function that is in no file of code.
   uint32_t AddFunction(heap::Function function);
@@ -65,8 +68,9 @@ class CodeNames {
   std::vector<CodeIdentity> files_;
   std::vector<std::string> notes_;
   std::map<CodeIdentity, uint32_t> file_of_;
-  std::vector<std::vector<uint64_t>> asked_;  // by file
-  std::vector<std::vector<Lines>> found_;     // parallel to `asked_`
+  std::vector<std::vector<uint64_t>> asked_;                        // by file
+  std::vector<std::vector<Lines>> found_;                           // parallel to `asked_`
+  std::map<std::pair<uint32_t, uint64_t>, std::string> new_types_;  // by file and address
   std::vector<heap::Function> functions_;
   std::map<std::tuple<std::string, std::string, std::string>, uint32_t> function_of_;
   process::Running running_;

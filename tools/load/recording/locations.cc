@@ -210,6 +210,7 @@ heap::Location Locations::LocationOf(const Place& place) const {
     location.address = place.address + mapped.bias;
     location.mapping = mapped.index;
     location.lines = names_.At(place.file, place.address);
+    location.new_type = names_.NewTypeAt(place.file, place.address);
   }
   return location;
 }
