@@ -53,6 +53,24 @@ os._exit(0)
 """
 
 
+TYPED_OBJECTS = 20_000
+TYPES = f"""
+class Node:
+    __slots__ = 'value', 'next'
+class Plain:
+    pass
+count = {TYPED_OBJECTS}
+kept = [Node() for _ in range(count)]
+plain = [Plain() for _ in range(count)]
+floats = [float(i) for i in range(count)]
+pairs = [(node, None) for node in kept]
+texts = [str(i) + 'x' * 600 for i in range(count)]
+classes = [type('Made', (), {{}}) for _ in range(3)]
+print('ready', flush=True)
+input()
+"""
+
+
 class PythonObjects(Case):
     def record(self, python, text, **variables):
         env = {"ALLOMON_RECORD": "x.rec", "PYTHONHASHSEED": "0", "ALLOMON_SEED": "7",
@@ -105,6 +123,46 @@ class PythonObjects(Case):
             print(python, live[4], expected)
             self.assertAlmostEqual(live[4] / expected, 1, delta=0.1)
             self.assertLess(live.get(5, 0), expected / 20)
+
+        self.for_each_python(check)
+
+    def types_of(self, python, rate):
+        """Of a program that runs: blocks, and bytes of each, by the type of the object."""
+        child = subprocess.Popen(
+            [python, "-B", "-c", TYPES],
+            env={"PATH": "/usr/bin:/bin", "LD_PRELOAD": runfile("//allocator:liballomon.so"),
+                 "ALLOMON_RECORD": self.path("x.rec"), "ALLOMON_RATE": rate, "ALLOMON_SEED": "7"},
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
+        )
+        try:
+            self.assertEqual(child.stdout.readline(), "ready\n")
+            report = subprocess.run(
+                [ALLOMON, "report", "--view=types", "--json", "--max-bytes=1g", str(child.pid)],
+                capture_output=True, text=True, check=True,
+            ).stdout
+        finally:
+            child.communicate("\n")
+        rows = json.loads(report)["types"]
+        os.remove(self.path("x.rec"))
+        self.assertGreater(sum(row["blocks"] for row in rows if row["type"] is None), 0)
+        return {row["type"]: (row["blocks"], row["bytes_per_block"]) for row in rows
+                if row.get("holder") == "Python"}
+
+    def test_live_objects_have_their_types(self):
+        def check(python):
+            every = self.types_of(python, "1")
+            print(python, sorted(every.items(), key=lambda it: -it[1][0])[:12])
+            self.assertEqual(every["Node"], (TYPED_OBJECTS, 48))
+            self.assertEqual(every["Plain"][0], TYPED_OBJECTS)
+            for name in ("float", "tuple", "str"):
+                self.assertGreaterEqual(every[name][0], TYPED_OBJECTS, name)
+                # Python itself has fewer of each.
+                self.assertLess(every[name][0], 2 * TYPED_OBJECTS, name)
+            self.assertGreaterEqual(every["type"][0], 3)
+            # Arrays of pointers to objects are none: the largest has 8 bytes of each.
+            self.assertEqual(every["float"][1], 24)
+            sampled = self.types_of(python, "0.02")
+            self.assertAlmostEqual(sampled["Node"][0] / TYPED_OBJECTS, 1, delta=0.15)
 
         self.for_each_python(check)
 

@@ -1,14 +1,21 @@
-// Tests --view=pages on hand-written profiles, and the weight of a block in place.
+// Tests --view=pages on hand-written profiles, the weight of a block in place, and how objects of
+// Python are told from other blocks.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <array>
 #include <cmath>
+#include <cstring>
+#include <map>
 #include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
 
 #include "tests/views/hand_made.h"
 #include "tools/explain/in_place_blocks.h"
 #include "tools/heap/held.h"
 #include "tools/load/recording/profile_builder.h"
+#include "tools/pages/object_types.h"
 
 namespace allomon::views {
 namespace {
@@ -125,6 +132,90 @@ TEST(PagesViewTest, WhatItCannotShowIsOneLine) {
   EXPECT_THAT(Shown(held.profile, {"--view=pages"}), HasSubstr("note: no live block is in place"));
   held.profile.pages.reset();
   EXPECT_THAT(Failure(held.profile, {"--view=pages"}), HasSubstr("report --view=pages PID"));
+}
+
+// --- Python's types, in memory that a test writes.
+
+constexpr uint64_t kTypeType = 0x10000, kNodeType = 0x20000, kBlock = 0x7f0000000000;
+constexpr uint64_t kTypeSubclass = uint64_t{1} << 31;
+
+class PythonTypesTest : public ::testing::Test {
+ protected:
+  PythonTypesTest() {
+    AddType(kTypeType, "type", kTypeType, kTypeSubclass);
+    AddType(kNodeType, "Node", kTypeType, 0);
+  }
+
+  void Word(uint64_t address, uint64_t word) { memcpy(At(address), &word, sizeof(word)); }
+  void AddType(uint64_t address, const std::string& name, uint64_t metatype, uint64_t flags) {
+    Word(address, 1);
+    Word(address + 8, metatype);
+    Word(address + 24, address + 0x200);
+    Word(address + 168, flags);
+    memcpy(At(address + 0x200), name.c_str(), name.size() + 1);
+  }
+  std::string TypeOf(const std::vector<uint64_t>& words, uint64_t size_bytes = 64) {
+    for (size_t i = 0; i < 8; ++i) Word(kBlock + 8 * i, i < words.size() ? words[i] : 0);
+    pages::PythonTypes types([this](uint64_t address, void* to, size_t bytes) {
+      const auto page = pages_.find(address >> 12);
+      if (page == pages_.end() || (address & 0xfff) + bytes > 4096) return false;
+      memcpy(to, page->second.data() + (address & 0xfff), bytes);
+      return true;
+    });
+    return types.Of(kBlock, size_bytes);
+  }
+
+ private:
+  char* At(uint64_t address) { return pages_[address >> 12].data() + (address & 0xfff); }
+
+  std::map<uint64_t, std::array<char, 4096>> pages_;
+};
+
+TEST_F(PythonTypesTest, ObjectsWithAndWithoutWordsBeforeThem) {
+  constexpr uint64_t kOther = 0x7f0000001000;
+  EXPECT_EQ(TypeOf({1, kNodeType}), "Node");
+  EXPECT_EQ(TypeOf({1, kNodeType}, 16), "Node");
+  EXPECT_EQ(TypeOf({kOther, kOther, 3, kNodeType}), "Node");
+  EXPECT_EQ(TypeOf({0, kOther, 3, kNodeType}), "Node");
+  EXPECT_EQ(TypeOf({0, kOther, kOther, kOther, 3, kNodeType}), "Node");
+  EXPECT_EQ(TypeOf({0xffffffff, kNodeType}), "Node");             // immortal, 3.12
+  EXPECT_EQ(TypeOf({0x7f00'c000'0001, kNodeType}), "");           // bits of an address
+  EXPECT_EQ(TypeOf({0x4000'0000'c000'0000, kNodeType}), "Node");  // flags, 3.14
+  EXPECT_EQ(TypeOf({kOther, kOther, 1, kTypeType}), "type");
+}
+
+TEST_F(PythonTypesTest, WhatIsNoObjectHasNoType) {
+  constexpr uint64_t kObject = 0x7f0000002000;
+  Word(kObject, 1);
+  Word(kObject + 8, kNodeType);
+  EXPECT_EQ(TypeOf({}), "");
+  EXPECT_EQ(TypeOf({1, kObject}), "");                 // refers to an object, which is no type
+  EXPECT_EQ(TypeOf({kObject, kObject, kObject}), "");  // items of a list
+  EXPECT_EQ(TypeOf({kNodeType, kNodeType}), "");       // of a list of types
+  EXPECT_EQ(TypeOf({0, kNodeType}), "");               // it is being freed
+  EXPECT_EQ(TypeOf({1, kNodeType + 4}), "");
+  EXPECT_EQ(TypeOf({1, 0x30000}), "");  // not mapped
+  EXPECT_EQ(TypeOf({1, kNodeType}, 15), "");
+  EXPECT_EQ(TypeOf({0, kObject, 3, kNodeType}, 31), "");
+}
+
+TEST_F(PythonTypesTest, DamagedTypesHaveNoName) {
+  constexpr uint64_t kOther = 0x40000;
+  AddType(kOther, "Other", kNodeType, 0);  // its type is none of types
+  EXPECT_EQ(TypeOf({1, kOther}), "");
+  AddType(kOther, "Other", kOther, kTypeSubclass);  // its own type, and not named "type"
+  EXPECT_EQ(TypeOf({1, kOther}), "");
+  AddType(kOther, "Other", 0x50000, 0);
+  AddType(0x50000, "a", 0x60000, kTypeSubclass);  // a cycle
+  AddType(0x60000, "b", 0x50000, kTypeSubclass);
+  EXPECT_EQ(TypeOf({1, kOther}), "");
+  for (const std::string& name :
+       {std::string(), std::string("two words"), std::string("a\x01"), std::string(300, 'x')}) {
+    AddType(kOther, name, kTypeType, 0);
+    EXPECT_EQ(TypeOf({1, kOther}), "") << name;
+  }
+  AddType(kOther, std::string(200, 'x'), kTypeType, 0);
+  EXPECT_EQ(TypeOf({1, kOther}), std::string(200, 'x'));
 }
 
 }  // namespace

@@ -264,6 +264,7 @@ struct HeapProfile {
   std::optional<Contents> contents;  // only of a process that runs
   bool knows_unreachable = false;    // only of a process that runs
   Missing missing;
+  bool knows_object_types = false;   // likewise; live blocks of malloc have Sample::type
   std::vector<std::string> notes;  // lines for the reader of a report
   std::string origin;              // for messages: "recording", "pprof", "heap_v2", ...
 };

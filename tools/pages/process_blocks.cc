@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "tools/explain/in_place_blocks.h"
 #include "tools/options/values.h"
 
 namespace allomon::pages {
@@ -27,6 +28,31 @@ absl::Status ProcessBlocks::ReadHeap() {
   if (!heap.ok()) return heap.status();
   heap_ = *std::move(heap);
   return absl::OkStatus();
+}
+
+std::vector<ProcessBlocks::Place> ProcessBlocks::ListSampled() {
+  std::vector<Place> places;
+  const auto add = [&](uint32_t entry, uint64_t begin, uint64_t room_bytes) {
+    Name(entry, places.size());
+    places.push_back({begin, room_bytes});
+  };
+  process_map::SampledBlocks sampled = {};
+  const uint64_t address = reinterpret_cast<uintptr_t>(map_.sampled);
+  if (ReadMemory(address, &sampled, sizeof(sampled)) && sampled.begin != 0) {
+    const auto read = [this](uint64_t from, void* to, size_t size_bytes) {
+      return ReadMemory(from, to, size_bytes);
+    };
+    explain::VisitSampledBlocks(read, map_, sampled, [&](const explain::SampledBlock& block) {
+      add(block.entry, block.begin, block.size_bytes);
+    });
+  }
+  // It is no error if the process keeps no block in place.
+  const auto found = explain::FindInPlaceBlocks(process_.memory(), mappings_);
+  if (!found.ok()) return places;
+  for (const explain::InPlaceBlock& block : found->blocks) {
+    add(block.entry, block.address, UINT64_MAX - block.address);
+  }
+  return places;
 }
 
 void ProcessBlocks::Name(uint32_t first_entry, size_t block) {

@@ -32,6 +32,14 @@ class ProcessBlocks {
   absl::Status Open();
   absl::Status ReadHeap();
 
+  // A sampled block that is live.
+  struct Place {
+    uint64_t begin;
+    uint64_t room_bytes;  // the block is no larger
+  };
+  // Lists and names all sampled blocks, by their places in the list.
+  std::vector<Place> ListSampled();
+
   // Names a sampled block: `block` is any number of the caller's.
   void Name(uint32_t first_entry, size_t block);
   // Returns the block that is the recording's live block of that number, or

@@ -6,17 +6,12 @@
 #include <vector>
 
 #include "absl/status/status.h"
-#include "tools/explain/heap_blocks.h"
-#include "tools/explain/in_place_blocks.h"
 #include "tools/explain/recorded_blocks.h"
 #include "tools/load/recording/recording_profile.h"
 #include "tools/pages/process_blocks.h"
-#include "tracker/formats/process_map.h"
 
 namespace allomon::pages {
 namespace {
-
-uint64_t AddressOf(const void* pointer) { return reinterpret_cast<uintptr_t>(pointer); }
 
 // Returns the number of zero bytes at the end.
 size_t ZerosAtEnd(const std::vector<unsigned char>& bytes) {
@@ -33,18 +28,11 @@ class Reader {
   absl::StatusOr<heap::HeapProfile> Profile(const NameSources& name_sources);
 
  private:
-  struct Block {
-    uint64_t begin;
-    uint64_t room_bytes;  // the block is no larger
-  };
-
-  void ListSampled();
-  void ListInPlace();
   std::optional<recording::Unused> Look(const recording::Process& process, uint32_t number);
   uint64_t ZerosAtEndOf(uint64_t begin, uint64_t end);
 
   ProcessBlocks blocks_;
-  std::vector<Block> sampled_;
+  std::vector<ProcessBlocks::Place> sampled_;
   uint64_t read_bytes_ = 0;
   heap::Contents contents_;
 };
@@ -52,33 +40,8 @@ class Reader {
 absl::Status Reader::Read() {
   const absl::Status status = blocks_.Open();
   if (!status.ok()) return status;
-  ListSampled();
-  ListInPlace();
+  sampled_ = blocks_.ListSampled();
   return blocks_.ReadHeap();
-}
-
-void Reader::ListSampled() {
-  process_map::SampledBlocks sampled = {};
-  const uint64_t address = AddressOf(blocks_.map().sampled);
-  if (!blocks_.ReadMemory(address, &sampled, sizeof(sampled)) || sampled.begin == 0) return;
-  const auto read = [this](uint64_t from, void* to, size_t size_bytes) {
-    return blocks_.ReadMemory(from, to, size_bytes);
-  };
-  explain::VisitSampledBlocks(read, blocks_.map(), sampled,
-                              [this](const explain::SampledBlock& block) {
-                                blocks_.Name(block.entry, sampled_.size());
-                                sampled_.push_back({block.begin, block.size_bytes});
-                              });
-}
-
-// It is no error if the process keeps no block in place.
-void Reader::ListInPlace() {
-  const auto found = explain::FindInPlaceBlocks(blocks_.process().memory(), blocks_.mappings());
-  if (!found.ok()) return;
-  for (const explain::InPlaceBlock& block : found->blocks) {
-    blocks_.Name(block.entry, sampled_.size());
-    sampled_.push_back({block.address, UINT64_MAX - block.address});
-  }
 }
 
 // Reading a page that was never touched, or is swapped, would bring it into the process's memory.
@@ -100,7 +63,7 @@ std::optional<recording::Unused> Reader::Look(const recording::Process& process,
     contents_.unseen_blocks += 1;
     return std::nullopt;
   }
-  const Block& block = sampled_[index];
+  const ProcessBlocks::Place& block = sampled_[index];
   const uint64_t size_bytes = std::min(process.live[number - 1].size_bytes, block.room_bytes);
   const uint64_t page_bytes = blocks_.process().page_bytes();
   uint64_t untouched = 0, zeros = 0;

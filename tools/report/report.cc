@@ -10,6 +10,7 @@
 #include "tools/mlmon/inputs.h"
 #include "tools/options/documents.h"
 #include "tools/pages/held_pages.h"
+#include "tools/pages/object_types.h"
 #include "tools/pages/unused_blocks.h"
 #include "tools/report/flat/functions.h"
 #include "tools/report/flat/origin.h"
@@ -240,7 +241,7 @@ class Run {
   // A process in the place of a file.
   static bool IsProcess(const Options& options) {
     return (options.view == views::View::kPages || options.view == views::View::kUnused ||
-            options.view == views::View::kLeaks) &&
+            options.view == views::View::kLeaks || options.view == views::View::kTypes) &&
            options.files.size() == 1 &&
            options.files[0].find_first_not_of("0123456789") == std::string::npos;
   }
@@ -252,6 +253,9 @@ class Run {
     }
     if (options.view == views::View::kLeaks) {
       return leaks::ReadUnreachable(process, options.name_sources);
+    }
+    if (options.view == views::View::kTypes) {
+      return pages::ReadObjectTypes(process, options.name_sources);
     }
     return pages::ReadUnusedBlocks(process, options.name_sources);
   }

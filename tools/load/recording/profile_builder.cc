@@ -69,9 +69,10 @@ double WordsUntilLastSample(const Process::Thread& thread) {
 void ProfileBuilder::Add(const Process& process, const RecordingOptions& options) {
   AddHead(process);
   AddThreads(process);
-  const std::vector<uint32_t> sample_of = AddRows(process, AddStacks(process));
+  const std::vector<TypedStack> stack_of = AddStacks(process);
+  const std::vector<uint32_t> sample_of = AddRows(process, stack_of);
   AddEvents(process, sample_of);
-  AddAges(process, sample_of);
+  AddAges(process, SamplesOfLive(process, options, sample_of));
   AddOutlived(process, sample_of);
   if (options.find_held != nullptr) AddHeld(process, options.find_held, sample_of);
   if (options.find_unused != nullptr) AddUses(process, options.find_unused, sample_of);
@@ -165,7 +166,7 @@ heap::Sample& ProfileBuilder::SampleOf(const Key& key) {
   const auto [place, is_new] =
       index_of_.try_emplace(key, static_cast<uint32_t>(profile_.samples.size()));
   if (!is_new) return profile_.samples[place->second];
-  node_of_sample_.push_back(key.node);
+  keys_.push_back(key);
   heap::Sample& sample = profile_.samples.emplace_back();
   sample.has_size = true;
   sample.size_bytes = LeastSizeOf(static_cast<uint16_t>(key.size_class - 1));
@@ -214,12 +215,38 @@ void ProfileBuilder::AddEvents(const Process& process, const std::vector<uint32_
   }
 }
 
-void ProfileBuilder::AddAges(const Process& process, const std::vector<uint32_t>& sample_of) {
+std::vector<uint32_t> ProfileBuilder::SamplesOfLive(const Process& process,
+                                                    const RecordingOptions& options,
+                                                    const std::vector<uint32_t>& sample_of) {
+  std::vector<uint32_t> sample_of_live;
+  sample_of_live.reserve(process.live.size());
+  for (const LiveBlock& block : process.live) {
+    ALLOMON_DCHECK_LT("inv.load.rows", block.row, sample_of.size());
+    sample_of_live.push_back(sample_of[block.row]);
+    if (options.find_type == nullptr || block.row == 0) continue;
+    const Process::Row& row = process.rows[block.row - 1];
+    if (SourceOf(row) != heap::Source::kMalloc) continue;
+    const auto number = static_cast<uint32_t>(sample_of_live.size());
+    const uint32_t type = TypeNumber(options.find_type(process, number));
+    if (type == 0) continue;
+    profile_.knows_object_types = true;
+    const heap::Amount amount = WeightOf(block.size_bytes, row, process.record.rate);
+    Key key = keys_[sample_of_live.back()];
+    key.type = type;
+    SampleOf(key)[Metric::kLive].Add(amount);
+    heap::Amount& rest = profile_.samples[sample_of_live.back()][Metric::kLive];
+    rest.blocks = std::max(0.0, rest.blocks - amount.blocks);
+    rest.bytes = std::max(0.0, rest.bytes - amount.bytes);
+    sample_of_live.back() = index_of_.at(key);
+  }
+  return sample_of_live;
+}
+
+void ProfileBuilder::AddAges(const Process& process, const std::vector<uint32_t>& sample_of_live) {
   for (size_t i = 0; i < process.live.size(); ++i) {
     const LiveBlock& block = process.live[i];
     if (block.row == 0) continue;
-    ALLOMON_DCHECK_LT("inv.load.rows", block.row, sample_of.size());
-    heap::Sample& sample = profile_.samples[sample_of[block.row]];
+    heap::Sample& sample = profile_.samples[sample_of_live[i]];
     sample.ages.push_back(AgeOf(process, block));
     if (keeps_numbers_) sample.live_numbers.push_back(static_cast<uint32_t>(i + 1));
     if (sample.source != heap::Source::kMalloc) continue;
@@ -281,18 +308,18 @@ void ProfileBuilder::AddLost(const Process& process, const IsLost& is_lost,
 // Limits the frames per stack, so that the stacks of a hostile recording fit into memory.
 uint64_t ProfileBuilder::MostFrames() {
   uint64_t frames = 0;
-  for (const uint32_t node : node_of_sample_) frames += tree_.DepthOf(node);
+  for (const Key& key : keys_) frames += tree_.DepthOf(key.node);
   if (frames <= kMostFramesOfAll) return UINT64_MAX;
   profile_.notes.push_back("its stacks are too deep to be shown whole");
-  return std::max(kLeastFrames, kMostFramesOfAll / node_of_sample_.size());
+  return std::max(kLeastFrames, kMostFramesOfAll / keys_.size());
 }
 
 heap::HeapProfile ProfileBuilder::Finish() {
-  ALLOMON_DCHECK_EQ("inv.load.rows", node_of_sample_.size(), profile_.samples.size());
+  ALLOMON_DCHECK_EQ("inv.load.rows", keys_.size(), profile_.samples.size());
   const uint64_t most = MostFrames();
   for (size_t i = 0; i < profile_.samples.size(); ++i) {
     heap::Sample& sample = profile_.samples[i];
-    sample.stack = tree_.StackOf(node_of_sample_[i], most);
+    sample.stack = tree_.StackOf(keys_[i].node, most);
     Merge(&sample.deaths);
     Merge(&sample.ages);
     Merge(&sample.outlived);

@@ -67,7 +67,11 @@ class ProfileBuilder {
   std::vector<uint32_t> AddRows(const Process& process, const std::vector<TypedStack>& stack_of);
   heap::Sample& SampleOf(const Key& key);
   void AddEvents(const Process& process, const std::vector<uint32_t>& sample_of);
-  void AddAges(const Process& process, const std::vector<uint32_t>& sample_of);
+  // Moves the live amount of each block with a type to a sample of that type.  Returns the sample
+  // of each live block, by its index.
+  std::vector<uint32_t> SamplesOfLive(const Process& process, const RecordingOptions& options,
+                                      const std::vector<uint32_t>& sample_of);
+  void AddAges(const Process& process, const std::vector<uint32_t>& sample_of_live);
   void AddOutlived(const Process& process, const std::vector<uint32_t>& sample_of);
   void AddHeld(const Process& process, const FindHeld& find_held,
                const std::vector<uint32_t>& sample_of);
@@ -86,7 +90,7 @@ class ProfileBuilder {
   std::unordered_map<std::string, uint32_t> type_numbers_;
   uint64_t type_bytes_ = 0;  // in the samples
   std::unordered_map<Key, uint32_t, Hash> index_of_;
-  std::vector<uint32_t> node_of_sample_;
+  std::vector<Key> keys_;  // by sample
   uint32_t processes_ = 0;
 };
 

@@ -56,6 +56,9 @@ struct RecordingOptions {
   // Tells of a live block of malloc, by its number, how much of it was never used.  nullptr: not
   // known.
   FindUnused find_unused = nullptr;
+  // Tells the type of a live block of malloc, by its number; empty if it is not known.  Blocks with
+  // a type get a sample of their own, with no other metric than live.  nullptr: not known.
+  std::function<std::string(const Process& process, uint32_t number)> find_type = nullptr;
   // Tells of a live block, by its number, whether nothing refers to it.  nullptr: not known.
   IsLost is_lost = nullptr;
   // Called now and then while names are looked up, with the numbers of addresses done and of all.

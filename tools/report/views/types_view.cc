@@ -138,6 +138,13 @@ class TypesView {
                "without debug information (-g1; of clang -g)",
            Paint::kDim});
     }
+    if (scene_.profile->knows_object_types) {
+      report->foot.push_back(
+          {"types in Python were read from the live objects: other metrics than "
+           "live do not have them; items of lists and tables of dictionaries "
+           "are no objects",
+           Paint::kDim});
+    }
     if (Value(by_symbol_) > 0) {
       report->foot.push_back(
           {PercentText(PercentOf(Value(by_symbol_), whole)) +

@@ -1,0 +1,56 @@
+// Reads the types of the Python objects that live blocks of a running process are.
+//
+// A block does not have its type yet when it is allocated, so a recording does not tell it.  Here
+// the type is read from the object, and the name from the type.
+#ifndef ALLOMON_TOOLS_PAGES_OBJECT_TYPES_H_
+#define ALLOMON_TOOLS_PAGES_OBJECT_TYPES_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <unordered_map>
+#include <utility>
+
+#include "absl/status/statusor.h"
+#include "tools/heap/heap_profile.h"
+#include "tools/symbols/name_sources.h"
+
+namespace allomon::pages {
+
+// Tells objects of CPython (3.8 to 3.14, not free-threaded) from other blocks.  It knows no address
+// of the interpreter: the first words of an object refer to a type, and the types of types lead to
+// one that is its own type, and is named "type".  Other blocks may look so by chance
+// with a probability that is small, and objects without a type are not known.  Not thread safe.
+class PythonTypes {
+ public:
+  // False unless all bytes can be read.
+  using Read = std::function<bool(uint64_t address, void* to, size_t size_bytes)>;
+  explicit PythonTypes(Read read) : read_(std::move(read)) {}
+
+  // Returns "dict", "collections.OrderedDict", "Node"; empty if the block is no object.  Cost: a
+  // read, and some ten more for a type that is seen first.
+  std::string Of(uint64_t begin, uint64_t size_bytes);
+
+ private:
+  std::string NameOf(uint64_t type);
+  std::string ReadNameOf(uint64_t type) const;
+  std::string ReadText(uint64_t address) const;
+  bool ReadWord(uint64_t address, uint64_t* word) const {
+    return read_(address, word, sizeof(*word));
+  }
+
+  const Read read_;
+  std::unordered_map<uint64_t, std::string> names_;  // by address; empty: no type
+};
+
+// Returns the profile of the process's recording, with Sample::type of live blocks that are Python
+// objects.  What is live of such a type has a sample of its own, which has no other metrics.
+// `process` is its id.  It runs on meanwhile, and no swapped page of it is brought into memory.
+// Fails with one line, which names the process and the remedy.
+absl::StatusOr<heap::HeapProfile> ReadObjectTypes(const std::string& process,
+                                                  const NameSources& name_sources);
+
+}  // namespace allomon::pages
+
+#endif  // ALLOMON_TOOLS_PAGES_OBJECT_TYPES_H_
