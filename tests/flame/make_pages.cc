@@ -85,7 +85,8 @@ heap::HeapProfile Births() {
     sample.ages = {cell};
   }
   for (double seconds = 0; seconds <= 100; seconds += 10) {
-    profile.timeline.push_back({seconds, 200 * seconds, 150 * seconds, 150 * seconds});
+    const double resident = seconds < 30 ? 0 : 150 * seconds + 4000;
+    profile.timeline.push_back({seconds, 200 * seconds, 150 * seconds, 150 * seconds, resident});
   }
   return profile;
 }

@@ -335,6 +335,26 @@ class PageTest(unittest.TestCase):
         self.assertIsNone(self.run_("document.querySelector('.metric[data-metric=born]')"))
         self.assertIn("Drag over", self.text("#timeline-text"))
 
+    def test_resident_memory_lies_on_top_of_what_is_live(self):
+        self.open("server")
+        self.assertNotIn("rest of RSS", self.text("#timeline-legend"))
+        self.open("births")
+        self.assertIn("rest of RSS (left)", self.text("#timeline-legend"))
+        self.run_("scrollTo(0, 0)")
+        opacity = (
+            "((t, r) => t.context.getImageData("
+            "t.x({}) * r, t.y({} / t.mostLive) * r, 1, 1).data[3])"
+            "(heapPage.timeline, window.devicePixelRatio)"
+        )
+        # At 80 s 12,000 bytes are live and 16,000 resident; at 15 s that is not known.
+        painted = [self.run_(opacity.format(*at))
+                   for at in ((80, 6000), (80, 14000), (80, 17500), (15, 14000), (15, 1000))]
+        self.assertEqual([it > 0 for it in painted], [True, True, False, False, True])
+        self.run_("document.querySelector('#timeline').focus()")
+        self.press("ArrowLeft")
+        self.assertIn("; 17.1 KiB resident, 3.9 KiB of it no live blocks.",
+                      self.text("#timeline-text"))
+
     def test_keys_select_a_span_of_the_timeline(self):
         self.open("server")
         self.run_("document.querySelector('#timeline').focus()")

@@ -130,11 +130,17 @@ class Recorded(Case):
         self.assertGreater(resident, live)
         self.assertLess(resident, live + (200 << 20))
         self.assertGreaterEqual(most, resident)
+        points = self.process().resident
+        self.assertEqual(max(points), most)
+        self.assertEqual(points[-1], resident)
+        self.assertLess(points[0], resident)
+        self.assertGreater(points[0], 0)
 
     def test_resident_memory_is_not_read_once_there_may_be_a_filter(self):
         """A filter of system calls may kill the host for a call that it does not make itself."""
         self.expect_silent(self.record([HOST, "50000", "filter"], {"ALLOMON_RATE": "1"}))
         self.assertLess(self.process().memory[2], 1_000_000)
+        self.assertFalse(any(self.process().resident[-1:]))
 
     def test_library_that_comes_and_goes_takes_its_room_once(self):
         self.expect_silent(self.record([HOST, "400", "dlclose", LIBRARY], {"ALLOMON_RATE": "1"}))

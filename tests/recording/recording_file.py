@@ -3,7 +3,7 @@
 import struct
 
 SEGMENT, HEADER = 65536, 64
-PROCESS, THREADS, TEXT = 1, 6, 9
+PROCESS, THREADS, TEXT, RESIDENT = 1, 6, 9, 12
 THREAD = struct.Struct("<II16sQddQQQ4QQ4QQ")
 NAMES = ("samples", "blocks", "bytes")
 
@@ -27,6 +27,9 @@ class Process:
         self.dropped_samples = rest[7]
         # Nanoseconds, resident, live and most resident bytes.
         self.memory = struct.unpack_from("<4Q", record, 296)
+        # Of the points of the timeline; empty if no figure was known.
+        resident = b"".join(segments.get(RESIDENT, {}).values())
+        self.resident = list(struct.unpack_from(f"<{counts[5]}Q", resident)) if resident else []
         text = b"".join(segments.get(TEXT, {}).values())
         self.program = text[fields[10] : fields[10] + fields[11]].decode()
         self.threads = [

@@ -12,7 +12,8 @@ import sys
 SEGMENT = 65536
 HEAD = 64
 MAGIC = b"ALLOREC\n"
-PROCESS, NODES, ROWS, EVENTS, LIVE, THREADS, POINTS, MODULES, TEXT, SAVED, SCOPES = range(1, 12)
+PROCESS, NODES, ROWS, EVENTS, LIVE, THREADS, POINTS, MODULES, TEXT, SAVED, SCOPES, RESIDENT = (
+    range(1, 13))
 LAYOUT = {
     NODES: struct.Struct("<QIBBxx"),
     ROWS: struct.Struct("<IHBBII4Q4I"),
@@ -23,6 +24,7 @@ LAYOUT = {
     MODULES: struct.Struct("<QQQQIIBB6x32s"),
     SAVED: struct.Struct("<QQ"),
     SCOPES: struct.Struct("<IIIIQQ"),
+    RESIDENT: struct.Struct("<Q"),
 }
 RECORD = struct.Struct("<IIIIQQQdIIIIII10IQQQIIQQ16QII10Q")
 # Version 1, of which the other records are the same.
@@ -46,7 +48,7 @@ class Recording:
         self.segments = {}
         for number in range(1, min(used, len(self.bytes) // SEGMENT, limit // SEGMENT)):
             head = struct.unpack_from("<4sIII", self.bytes, number * SEGMENT)
-            if head[0] == b"ASEG" and 1 <= head[1] <= 11:
+            if head[0] == b"ASEG" and 1 <= head[1] <= 12:
                 self.segments.setdefault((head[2], head[1], head[3]), number)
         self.processes = [
             number for (process, kind, _), number in self.segments.items()
@@ -223,12 +225,17 @@ def print_process(recording, number, out):
         return
     threads = list(recording.records(number, THREADS, process.counts[4]))
     points = list(recording.records(number, POINTS, process.counts[5]))
+    resident = [0] * len(points)
+    if (number, RESIDENT, 0) in recording.segments:
+        resident = [it[0] for it in recording.records(number, RESIDENT, len(points))]
     if recording.version != 1:
         process.last_nanos = max(
             [process.last_nanos] + [thread_parts(recording, thread)[0][1] for thread in threads])
         if process.last_nanos > (points[-1][0] if points else 0):
             live = int(process.live[2])
             points.append((process.last_nanos, int(process.allocated[2]), live, live))
+            has_resident = (number, RESIDENT, 0) in recording.segments
+            resident.append(process.memory[1] if has_resident else 0)
     out(f"process {process.pid} {process.parent_pid} {process.program} seed {process.seed}"
         f" rate {process.rate:.9g} allocated {text_of(process.allocated)}"
         f" live {text_of(process.live)} peak {text_of(process.peak)} last {process.last_nanos}"
@@ -257,8 +264,8 @@ def print_process(recording, number, out):
             _, allocated, live = thread_parts(recording, thread)
             out(f"thread {thread[0]} {name} {thread[3]} {thread[4]:.9g} {thread[5]:.9g}"
                 f" {text_of(allocated)} {text_of(live)}")
-    for point in points:
-        out(f"point {point}")
+    for point, resident_bytes in zip(points, resident):
+        out(f"point {(*point, resident_bytes)}")
     for module in recording.records(number, MODULES, process.counts[6]):
         if module[0]:
             path = recording.text(number, *module[4:6])

@@ -315,6 +315,27 @@ TEST(RecordingTest, TimelineEndsWithTheStateNow) {
   EXPECT_EQ(read.timeline[1].allocated_bytes, static_cast<uint64_t>(read.record.allocated.bytes));
 }
 
+TEST(RecordingTest, ResidentMemoryIsBesideThePointsOfTheTimeline) {
+  RecordedProcess process = SmallProcess();
+  process.timeline = {{1000, 10, 5, 7}, {2000, 20, 5, 7}};
+  process.record.memory = {2500, 9000, 5, 9000, {}};
+  EXPECT_TRUE(ReadOrDie(BytesOf({process})).processes.at(0).resident.empty());
+  process.resident = {{0}, {4096}};
+  const auto bytes_of = [](const Process& read) {
+    std::vector<uint64_t> bytes;
+    for (const ResidentPoint& point : read.resident) bytes.push_back(point.bytes);
+    return bytes;
+  };
+  Process read = ReadOrDie(BytesOf({process})).processes.at(0);
+  EXPECT_EQ(bytes_of(read), (std::vector<uint64_t>{0, 4096, 9000}));
+  EXPECT_EQ(read.timeline.size(), 3u);
+  EXPECT_EQ(read.damaged, 0u);
+  process.resident[0].bytes = UINT64_MAX;
+  read = ReadOrDie(BytesOf({process})).processes.at(0);
+  EXPECT_EQ(read.damaged, 1u);
+  EXPECT_LT(read.resident[0].bytes, UINT64_MAX);
+}
+
 TEST(RecordingTest, UnknownAgesStayUnknown) {
   RecordedProcess process = SmallProcess();
   process.events[0].log2_bytes = kAgeUnknown;

@@ -132,9 +132,11 @@ void Print(const Process& process) {
               Nine(thread.estimated_words_variance) + " " + Tuple(thread.allocated) + " " +
               Tuple(thread.live));
   }
-  for (const TimelinePoint& point : process.timeline) {
-    PrintLine("point " +
-              Tuple(point.nanos, point.allocated_bytes, point.live_bytes, point.most_live_bytes));
+  for (size_t i = 0; i < process.timeline.size(); ++i) {
+    const TimelinePoint& point = process.timeline[i];
+    const uint64_t resident = process.resident.empty() ? 0 : process.resident[i].bytes;
+    PrintLine("point " + Tuple(point.nanos, point.allocated_bytes, point.live_bytes,
+                               point.most_live_bytes, resident));
   }
   for (const Module& module : process.modules) {
     if (module.begin != 0) PrintModule(process, module);

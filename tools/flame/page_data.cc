@@ -34,6 +34,7 @@ void WriteTimeline(const heap::HeapProfile& profile, JsonWriter* json) {
   for (const heap::TimelinePoint& point : profile.timeline) {
     json->Number(point.seconds).Whole(point.allocated_bytes);
     json->Whole(point.live_bytes).Whole(std::max(point.most_live_bytes, point.live_bytes));
+    json->Whole(point.resident_bytes);
   }
   json->End(']');
 }

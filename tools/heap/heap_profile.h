@@ -195,6 +195,7 @@ struct TimelinePoint {
   double allocated_bytes = 0;
   double live_bytes = 0;
   double most_live_bytes = 0;  // since the previous point
+  double resident_bytes = 0;   // of the process, by the kernel; 0: not known
 };
 
 // Losses of a recording: the numbers of items of each kind that found no room.
@@ -263,8 +264,8 @@ struct HeapProfile {
   std::optional<Pages> pages;        // only of a process that runs
   std::optional<Contents> contents;  // only of a process that runs
   bool knows_unreachable = false;    // only of a process that runs
-  Missing missing;
   bool knows_object_types = false;   // likewise; live blocks of malloc have Sample::type
+  Missing missing;
   std::vector<std::string> notes;  // lines for the reader of a report
   std::string origin;              // for messages: "recording", "pprof", "heap_v2", ...
 };

@@ -70,6 +70,12 @@ class ProcessReader {
     }
   }
 
+  // Reads records of a kind that has one segment at most.
+  template <typename Record>
+  void ReadIfThere(SegmentKind kind, uint64_t count, std::vector<Record>* records) {
+    if (table_.Find(process_, kind, 0) != 0) ReadRecords(kind, count, records);
+  }
+
   // Reads a single text, cut at kMostCommandBytes.
   std::string ReadOneText(const TextRef& ref) const {
     const uint64_t offset = ref.offset % kSegmentRoom;
@@ -191,6 +197,7 @@ void ReadOthers(const Counts& count, ProcessReader* reader, Part* part) {
   ReadThreadsOf(count.threads, reader, &process);
   const uint32_t points = std::min(count.timeline, kMostTimelinePoints);
   reader->ReadRecords(SegmentKind::kTimeline, points, &process.timeline);
+  reader->ReadIfThere(SegmentKind::kResident, points, &process.resident);
   reader->ReadRecords(SegmentKind::kModules, count.modules, &process.modules);
   reader->ReadText(count.text_bytes, &process.text);
   process.program = reader->ReadOneText(part->head.program);

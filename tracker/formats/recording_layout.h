@@ -59,17 +59,18 @@ inline constexpr uint32_t kSegmentMagic = 0x47455341;  // "ASEG"
 
 enum class SegmentKind : uint32_t {
   kNone = 0,
-  kProcess = 1,   // one ProcessRecord
-  kNodes = 2,     // Node
-  kRows = 3,      // Row
-  kEvents = 4,    // Event
-  kLive = 5,      // LiveBlock
-  kThreads = 6,   // Thread
-  kTimeline = 7,  // TimelinePoint
-  kModules = 8,   // Module
-  kText = 9,      // bytes, which TextRef refers to
-  kSaved = 10,    // SavedCount
-  kScopes = 11,   // Scope
+  kProcess = 1,    // one ProcessRecord
+  kNodes = 2,      // Node
+  kRows = 3,       // Row
+  kEvents = 4,     // Event
+  kLive = 5,       // LiveBlock
+  kThreads = 6,    // Thread
+  kTimeline = 7,   // TimelinePoint
+  kModules = 8,    // Module
+  kText = 9,       // bytes, which TextRef refers to
+  kSaved = 10,     // SavedCount
+  kScopes = 11,    // Scope
+  kResident = 12,  // ResidentPoint; one segment, or none
 };
 
 struct SegmentHeader {
@@ -229,6 +230,12 @@ struct TimelinePoint {
   uint64_t most_live_bytes;  // since the point before
 };
 inline constexpr uint32_t kMostTimelinePoints = 4096;
+
+// The resident memory at the TimelinePoint of the same number.
+struct ResidentPoint {
+  uint64_t bytes;  // of the process, by the kernel, as last read until then; 0: not known
+};
+static_assert(kMostTimelinePoints <= kRecordsPerSegment<ResidentPoint>);
 
 // Code that frames lie in.
 struct Module {

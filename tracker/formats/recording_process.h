@@ -120,6 +120,7 @@ struct Process {
   std::vector<Scope> scopes;  // empty if the program has told no end of a scope
   std::vector<Thread> threads;
   std::vector<TimelinePoint> timeline;  // with the state at the end
+  std::vector<ResidentPoint> resident;  // of each of its points; empty: not known
   std::vector<Module> modules;
   std::string text;
   uint64_t damaged = 0;            // records that were left out or repaired

@@ -262,6 +262,7 @@ void AddPointOfNow(Process* process) {
   if (record.last_nanos <= before) return;
   const uint64_t live = WholeBytes(record.live.bytes);
   process->timeline.push_back({record.last_nanos, WholeBytes(record.allocated.bytes), live, live});
+  if (!process->resident.empty()) process->resident.push_back({record.memory.resident_bytes});
 }
 
 }  // namespace allomon::recording

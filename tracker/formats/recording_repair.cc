@@ -194,6 +194,10 @@ void RepairRecords(Process* process) {
   for (LiveBlock& block : process->live) process->damaged += Repair(*process, &block);
   for (Scope& scope : process->scopes) process->damaged += Repair(*process, &scope);
   for (TimelinePoint& point : process->timeline) process->damaged += Repair(&point);
+  process->resident.resize(process->resident.empty() ? 0 : process->timeline.size());
+  for (ResidentPoint& point : process->resident) {
+    process->damaged += Limit(&point.bytes, kMostBytes);
+  }
   for (Module& module : process->modules) process->damaged += Repair(&module);
 }
 

@@ -54,7 +54,7 @@ uint64_t SegmentsToRead(const RecordingBytes& bytes, const FileHeader& header) {
 
 bool IsKnown(const SegmentHeader& header) {
   return header.magic == kSegmentMagic && header.kind > SegmentKind::kNone &&
-         header.kind <= SegmentKind::kScopes;
+         header.kind <= SegmentKind::kResident;
 }
 
 bool SegmentTable::Read(const RecordingBytes& bytes, const FileHeader& header, std::string* error) {

@@ -138,9 +138,10 @@ bool ProcessStore::AddBlock(const Birth& birth, LiveBlocks::Cache* cache, BlockN
 }
 
 void ProcessStore::CloseIntervalSlow(uint64_t nanos) {
-  timeline_.Close(nanos, allocated_bytes(), peak_.Live(), weights_->units_per_byte());
-  process_[&ProcessRecord::last_nanos].Store(nanos);
   memory_.Note(nanos, BytesOf(peak_.Live()), process_);
+  timeline_.Close(nanos, allocated_bytes(), peak_.Live(), weights_->units_per_byte(),
+                  memory_.last_bytes());
+  process_[&ProcessRecord::last_nanos].Store(nanos);
 }
 
 void ProcessStore::AddEnd(const BlockName& name, uint64_t object_bytes, const Death& death) {

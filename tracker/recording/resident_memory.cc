@@ -38,11 +38,13 @@ uint64_t ReadResidentBytes() {
 void ResidentMemory::Note(uint64_t nanos, uint64_t live_bytes,
                           const Written<ProcessRecord>& process) {
   uint64_t next = next_nanos_.load(std::memory_order_relaxed);
-  if (nanos < next || HasFilter()) return;
+  if (nanos < next) return;
+  if (HasFilter()) return last_bytes_.store(0, std::memory_order_relaxed);
   if (!next_nanos_.compare_exchange_strong(next, nanos + kGapNanos, std::memory_order_relaxed)) {
     return;
   }
   const uint64_t bytes = ReadResidentBytes();
+  last_bytes_.store(bytes, std::memory_order_relaxed);
   if (bytes != 0) Set(nanos, bytes, live_bytes, process);
 }
 

@@ -26,10 +26,14 @@ class ResidentMemory {
   void Begin(bool may_read) {
     next_nanos_.store(may_read ? 0 : UINT64_MAX, std::memory_order_relaxed);
     most_bytes_.store(0, std::memory_order_relaxed);
+    last_bytes_.store(0, std::memory_order_relaxed);
   }
 
   // Reads and writes, if it is time.  Does nothing once the host has a filter of system calls.
   void Note(uint64_t nanos, uint64_t live_bytes, const Written<ProcessRecord>& process);
+
+  // The last figure that Note() has read; 0 if it has not, or does not read any more.
+  uint64_t last_bytes() const { return last_bytes_.load(std::memory_order_relaxed); }
 
   // Writes a figure that the caller has read, at any time and also into a memory file.
   void Set(uint64_t nanos, uint64_t resident_bytes, uint64_t live_bytes,
@@ -38,6 +42,7 @@ class ResidentMemory {
  private:
   std::atomic<uint64_t> next_nanos_{0};
   std::atomic<uint64_t> most_bytes_{0};
+  std::atomic<uint64_t> last_bytes_{0};
 };
 
 }  // namespace allomon::recording

@@ -46,6 +46,7 @@ class FileBuilder {
     AddRecords(SegmentKind::kLive, process.live);
     AddRecords(SegmentKind::kThreads, process.threads);
     AddRecords(SegmentKind::kTimeline, process.timeline);
+    AddRecords(SegmentKind::kResident, process.resident);
     AddRecords(SegmentKind::kModules, process.modules);
     AddRecords(SegmentKind::kSaved, process.saved);
     AddRecords(SegmentKind::kScopes, process.scopes);

@@ -54,6 +54,7 @@ struct RecordedProcess {
   std::vector<Scope> scopes;
   std::vector<Thread> threads;
   std::vector<TimelinePoint> timeline;
+  std::vector<ResidentPoint> resident;
   std::vector<Module> modules;
   std::vector<SavedCount> saved;
   std::string text;

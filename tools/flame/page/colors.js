@@ -68,6 +68,7 @@ class Colors {
     this.live = color('--live');
     this.allocated = color('--allocated');
     this.peak = color('--peak');
+    this.rest = color('--rest');
     this.inlined = color('--inlined');
   }
 

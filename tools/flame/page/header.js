@@ -76,6 +76,7 @@ function legendEntry(text, className, color = '') {
 function timelineLegend(shown, before, isOneOfSeveral) {
   const entries = [legendEntry('live (left)', 'live'),
     legendEntry('allocated (right)', 'allocated'), legendEntry('peak', 'peak')];
+  if (shown.hasResident) entries.splice(1, 0, legendEntry('rest of RSS (left)', 'rest'));
   if (before) entries.push(element('span', 'dashed: before'));
   if (isOneOfSeveral) entries.push(element('span', 'of ' + shown.profile.file));
   return entries;

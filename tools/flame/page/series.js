@@ -1,6 +1,7 @@
 // The points of a timeline, and sums over spans of it.
 
-const POINT_FIELDS = 4;  // seconds, allocated, live, most live since the point before
+// Seconds, allocated, live, most live since the point before, and resident: 0 if it is not known.
+const POINT_FIELDS = 5;
 
 class Series {
   constructor(profile) {
@@ -8,13 +9,17 @@ class Series {
     const numbers = profile.timeline;
     this.points = [];
     for (let i = 0; i + POINT_FIELDS <= numbers.length; i += POINT_FIELDS) {
-      const [seconds, allocated, live, most] = numbers.slice(i, i + POINT_FIELDS);
-      this.points.push({seconds, allocated, live, most});
+      const [seconds, allocated, live, most, resident] = numbers.slice(i, i + POINT_FIELDS);
+      this.points.push({seconds, allocated, live, most, resident});
     }
   }
 
   most(field) {
     return this.points.reduce((most, point) => Math.max(most, point[field]), 0);
+  }
+
+  get hasResident() {
+    return this.points.some((point) => point.resident > 0);
   }
 
   get seconds() {

@@ -1,5 +1,5 @@
-// The timeline: live bytes as an area, allocated bytes as a line with a scale of its own, the peak,
-// and a selected span.  Live blocks have ages, so a span selects those that were born in it; other
+// The timeline: live bytes as an area and, where it is known, the rest of the resident memory as one
+// on top of it, allocated bytes as a line with a scale of its own, the peak, and a selected span.  Live blocks have ages, so a span selects those that were born in it; other
 // samples have no time.
 
 const TIMELINE_MARGIN = {left: 64, right: 70, top: 14, bottom: 20};
@@ -29,7 +29,7 @@ class Timeline {
     this.isDragged = false;
     const all = [shown, before].filter(Boolean);
     this.seconds = Math.max(...all.map((series) => series.seconds)) || 1;
-    this.mostLive = Math.max(...all.map((series) => series.most('most'))) || 1;
+    this.mostLive = Math.max(...all.map((series) => series.most('most')), shown.most('resident')) || 1;
     this.mostAllocated = Math.max(...all.map((series) => series.most('allocated'))) || 1;
     this.listen();
     this.describe();
@@ -121,6 +121,7 @@ class Timeline {
 
   paintSeries() {
     const {context, colors} = this;
+    this.paintRest();
     this.paintArea(this.line(this.series, 'live', this.mostLive));
     context.lineWidth = 1.5;
     context.strokeStyle = colors.allocated;
@@ -130,6 +131,37 @@ class Timeline {
     this.stroke(this.line(this.before, 'allocated', this.mostAllocated), [2, 3]);
     context.strokeStyle = colors.live;
     this.stroke(this.line(this.before, 'live', this.mostLive), [5, 3]);
+  }
+
+  // What is resident and is no live block lies on top of these.  Live blocks that are not resident
+  // leave no room for it.
+  restOf({live, resident}) {
+    return Math.max(0, resident - live);
+  }
+
+  paintRest() {
+    const {context, colors} = this;
+    let part = [];
+    const close = () => {
+      if (part.length > 1) {
+        const at = (point, bytes) => [this.x(point.seconds), this.y(bytes / this.mostLive)];
+        const top = part.map((point) => at(point, point.live + this.restOf(point)));
+        const bottom = part.map((point) => at(point, point.live)).reverse();
+        context.beginPath();
+        [...top, ...bottom].forEach(([x, y], i) => i ? context.lineTo(x, y) : context.moveTo(x, y));
+        context.fillStyle = context.strokeStyle = colors.rest;
+        context.globalAlpha = 0.3;
+        context.fill();
+        context.globalAlpha = 1;
+        context.lineWidth = 1;
+        this.stroke(top);
+      }
+      part = [];
+    };
+    for (const point of this.series.points) {
+      if (point.resident > 0) part.push(point); else close();
+    }
+    close();
   }
 
   paintArea(line) {
@@ -206,7 +238,9 @@ class Timeline {
   pointText(seconds) {
     const point = this.series.at(seconds);
     return `At ${formatSeconds(point.seconds)}: ${formatBytes(point.live)} live, ` +
-        `${formatBytes(point.allocated)} allocated so far.`;
+        `${formatBytes(point.allocated)} allocated so far` + (point.resident > 0 ?
+            `; ${formatBytes(point.resident)} resident, ${formatBytes(this.restOf(point))} of it ` +
+            'no live blocks.' : '.');
   }
 
   set(span, cursor) {

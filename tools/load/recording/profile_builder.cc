@@ -47,10 +47,13 @@ bool IsOfMetric(const Process::Event& event, Metric metric) {
 
 std::vector<heap::TimelinePoint> TimelineOf(const Process& process) {
   std::vector<heap::TimelinePoint> points;
-  for (const TimelinePoint& point : process.timeline) {
-    points.push_back(
-        {static_cast<double>(point.nanos) / kNanos, static_cast<double>(point.allocated_bytes),
-         static_cast<double>(point.live_bytes), static_cast<double>(point.most_live_bytes)});
+  for (size_t i = 0; i < process.timeline.size(); ++i) {
+    const TimelinePoint& point = process.timeline[i];
+    const uint64_t resident = i < process.resident.size() ? process.resident[i].bytes : 0;
+    points.push_back({static_cast<double>(point.nanos) / kNanos,
+                      static_cast<double>(point.allocated_bytes),
+                      static_cast<double>(point.live_bytes),
+                      static_cast<double>(point.most_live_bytes), static_cast<double>(resident)});
   }
   return points;
 }

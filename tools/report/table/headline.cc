@@ -18,6 +18,14 @@ namespace {
 using heap::HeapProfile;
 using heap::Metric;
 
+// The resident memory at the end of the timeline's interval in which the peak was; 0: not known.
+double ResidentAtPeak(const HeapProfile& profile) {
+  const auto point = std::find_if(
+      profile.timeline.begin(), profile.timeline.end(),
+      [&](const heap::TimelinePoint& at) { return at.seconds >= profile.peak_seconds; });
+  return point == profile.timeline.end() ? 0 : point->resident_bytes;
+}
+
 // The file of a process that runs is opened below /proc/PID/root; people know it by the name that
 // it has there.
 std::string NameOfFile(const std::string& path) {
@@ -92,6 +100,7 @@ void AddFacts(const Scene& scene, Report* report) {
     add("resident_live_bytes", profile.memory.live_bytes);
     add("resident_bytes_at_most", profile.memory.most_resident_bytes);
     add("resident_seconds", profile.memory.seconds);
+    if (ResidentAtPeak(profile) > 0) add("resident_bytes_at_peak", ResidentAtPeak(profile));
   }
 }
 
@@ -131,6 +140,9 @@ std::string ResidentText(const HeapProfile& profile) {
   text += ", after " + SecondsText(memory.seconds);
   if (memory.most_resident_bytes > memory.resident_bytes) {
     text += "; RSS at most " + AmountText(memory.most_resident_bytes, false);
+  }
+  if (const double at_peak = ResidentAtPeak(profile); at_peak > 0) {
+    text += "; RSS " + AmountText(at_peak, false) + " at the peak of live blocks";
   }
   return text;
 }
