@@ -4,6 +4,9 @@ are the largest.
 
     bazel run //tests/programs:explained_hosts -- --only 'redis|java'
     bazel run //tests/programs:explained_hosts -- --write $PWD/tools/explain/README.md
+    bazel run //tests/programs:explained_hosts -- --only swapped --swap-file /var/tmp/swap
+
+The last one makes that file, as root, has the kernel swap to it meanwhile, and removes it.
 
 Each program is recorded at the default rate, and explained when it is at rest, or under load.
 Programs that are not installed are named and left out.  Ends with status 1 if a sum is off by more
@@ -44,12 +47,16 @@ class Explained:
     user: str = ""
 
 
-def resident(pid):
+def of_rollup(pid, key):
     try:
         with open(f"/proc/{pid}/smaps_rollup", encoding="ascii") as file:
-            return int(re.search(r"^Rss: +(\d+) kB", file.read(), re.MULTILINE)[1]) * 1024
+            return int(re.search(rf"^{key}: +(\d+) kB", file.read(), re.MULTILINE)[1]) * 1024
     except OSError as error:
         raise HostError(f"process {pid} has ended") from error
+
+
+def resident(pid):
+    return of_rollup(pid, "Rss")
 
 
 def child_of(pid, name):
@@ -405,6 +412,62 @@ int main(void) {
 }
 """
 
+# 100 MiB in blocks of malloc and 100 MiB by mmap; of each the kernel is asked to swap out half.
+SWAPPED = C_HEAD + """
+static char* filled(char* block, size_t bytes, unsigned* seed) {
+  for (size_t i = 0; i < bytes; i += sizeof(int)) *(int*)(block + i) = rand_r(seed);
+  return block;
+}
+static void swap_out(char* block, size_t bytes) {
+  char* begin = (char*)(((size_t)block + 4095) & ~4095ul);
+  madvise(begin, (block + bytes - begin) & ~4095ul, 21 /* MADV_PAGEOUT */);
+}
+static char* blocks[1000];
+int main(void) {
+  unsigned seed = 1;
+  for (int i = 0; i < 1000; ++i) blocks[i] = filled(malloc(100 << 10), 100 << 10, &seed);
+  for (int i = 0; i < 1000; i += 2) swap_out(blocks[i], 100 << 10);
+  char* pages = mmap(0, 100 << 20, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  swap_out(filled(pages, 100 << 20, &seed), 50 << 20);
+  ready();
+  pause();
+}
+"""
+
+
+def swapped(host, port):
+    """At least a quarter of its memory has to be swapped, or the machine does not swap."""
+    pid = compiled(SWAPPED)(host, port)
+    bytes_out = of_rollup(pid, "Swap")
+    if bytes_out < 50 << 20:
+        raise HostError(f"the machine has swapped {amount(bytes_out)} only: see --swap-file")
+    return pid
+
+
+class SwapFile:
+    """A file to which the kernel swaps, if a path is given."""
+
+    MEBIBYTES = 256
+
+    def __init__(self, path):
+        self.path = path
+
+    def __enter__(self):
+        if not self.path:
+            return
+        with open(self.path, "xb") as file:
+            os.posix_fallocate(file.fileno(), 0, self.MEBIBYTES << 20)
+        os.chmod(self.path, 0o600)
+        subprocess.run(["mkswap", self.path], check=True, stdout=subprocess.DEVNULL)
+        subprocess.run(["swapon", self.path], check=True)
+
+    def __exit__(self, *_):
+        if not self.path:
+            return
+        subprocess.run(["swapoff", self.path], check=False)
+        os.unlink(self.path)
+
+
 HOSTS = (
     Explained("redis, half of the keys deleted", "redis-server", redis_half_deleted),
     Explained("redis", "redis-server", redis_under_load, "under load"),
@@ -433,6 +496,7 @@ HOSTS = (
               compiled_under_load(THREADS.replace("CHURN", "1")), "under load"),
     Explained("huge pages (madvise)", "gcc", compiled(HUGE)),
     Explained("10 GiB sparsely written", "gcc", compiled(SPARSE)),
+    Explained("half of 200 MiB swapped out", "gcc", swapped),
 )
 
 
@@ -514,9 +578,22 @@ def main(arguments):
     parser.add_argument("--port", type=int, default=18090, help="for nginx")
     parser.add_argument("--verbose", action="store_true", help="all rows")
     parser.add_argument("--write", metavar="README", help="puts the table after its heading")
+    parser.add_argument("--swap-file", metavar="FILE", help="is made, swapped to, and removed")
     options = parser.parse_args(arguments)
     options.library = os.path.realpath(options.library)
     options.allomon = os.path.realpath(options.allomon)
+    with SwapFile(options.swap_file):
+        rows, wrong = explain_all(options)
+    lines = table(["program", "", "RSS", "sum of rows", "off by", "largest rows"], rows)
+    if options.write:
+        write_into(options.write, lines)
+    else:
+        print(lines)
+    return 1 if wrong else 0
+
+
+def explain_all(options):
+    """The lines of the table, and how many programs are off or failed."""
     rows, wrong = [], 0
     for program in HOSTS:
         if not re.search(options.only, program.name):
@@ -535,12 +612,7 @@ def main(arguments):
         wrong += is_off
         print("  ".join(line), f"  {seen.json_bytes} bytes of JSON, {seen.seconds:.2f} s",
               "OFF" if is_off else "", flush=True)
-    lines = table(["program", "", "RSS", "sum of rows", "off by", "largest rows"], rows)
-    if options.write:
-        write_into(options.write, lines)
-    else:
-        print(lines)
-    return 1 if wrong else 0
+    return rows, wrong
 
 
 if __name__ == "__main__":
