@@ -265,7 +265,7 @@ def print_process(recording, number, out):
             out(f"thread {thread[0]} {name} {thread[3]} {thread[4]:.9g} {thread[5]:.9g}"
                 f" {text_of(allocated)} {text_of(live)}")
     for point, resident_bytes in zip(points, resident):
-        out(f"point {(*point, resident_bytes)}")
+        out(f"point {(*point, resident_bytes) if resident_bytes else point}")
     for module in recording.records(number, MODULES, process.counts[6]):
         if module[0]:
             path = recording.text(number, *module[4:6])

@@ -135,8 +135,12 @@ void Print(const Process& process) {
   for (size_t i = 0; i < process.timeline.size(); ++i) {
     const TimelinePoint& point = process.timeline[i];
     const uint64_t resident = process.resident.empty() ? 0 : process.resident[i].bytes;
-    PrintLine("point " + Tuple(point.nanos, point.allocated_bytes, point.live_bytes,
-                               point.most_live_bytes, resident));
+    const auto print = [](auto... numbers) { PrintLine("point " + Tuple(numbers...)); };
+    if (resident == 0) {
+      print(point.nanos, point.allocated_bytes, point.live_bytes, point.most_live_bytes);
+    } else {
+      print(point.nanos, point.allocated_bytes, point.live_bytes, point.most_live_bytes, resident);
+    }
   }
   for (const Module& module : process.modules) {
     if (module.begin != 0) PrintModule(process, module);
