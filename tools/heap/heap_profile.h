@@ -69,7 +69,7 @@ struct Location {
   uint64_t address = 0;      // 0: not known
   uint32_t mapping = kNone;  // index in HeapProfile::mappings
   std::vector<Line> lines;   // empty: no name is known
-  std::string new_type;      // made by the call there with `new`; empty: not known
+  std::string new_type{};    // made by the call there with `new`; empty: not known
 };
 
 // Blocks that died at about one age; in the list of live blocks, blocks that have about one age.
