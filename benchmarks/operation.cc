@@ -227,15 +227,22 @@ struct Cell {
   gc::Field<Cell> next;
 };
 
+// The clock decides how often a collection looks at the limit of its cgroup.
+gc::HeapOptions ByInstructionsAlone() {
+  gc::HeapOptions options;
+  options.cgroup_percent = 0;
+  return options;
+}
+
 void ManagedAllocations(long count) {
-  const auto heap = gc::Heap::Create();
+  const auto heap = gc::Heap::Create(ByInstructionsAlone());
   const gc::Mutator mutator(**heap);
   for (long i = 0; i < count; ++i) Opaque(gc::make<Cell>(i, nullptr).operator->());
 }
 
 // Each list of 100 cells survives into the old space.  At the end all of them die.
 void PromotedObjects(long count) {
-  const auto heap = gc::Heap::Create();
+  const auto heap = gc::Heap::Create(ByInstructionsAlone());
   const gc::Mutator mutator(**heap);
   for (long i = 0; i < count; i += 100) {
     gc::Local<Cell> list;
@@ -247,7 +254,7 @@ void PromotedObjects(long count) {
 // The compiler knows nothing of the holder of each store.
 template <typename Store>
 void Stores(long count, bool holder_is_old, Store store) {
-  const auto heap = gc::Heap::Create();
+  const auto heap = gc::Heap::Create(ByInstructionsAlone());
   const gc::Mutator mutator(**heap);
   const gc::Local<Cell> holder = gc::make<Cell>(1, nullptr);
   if (holder_is_old) (*heap)->Collect(gc::CollectionKind::kMinor);

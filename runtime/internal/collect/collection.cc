@@ -85,11 +85,11 @@ void ResumeAfterCollection(HeapCore& heap) {
 }  // namespace
 
 bool RunCollection(HeapCore& heap, CollectionKind kind, bool due) {
-  heap.HeedPressure(NowNs());
+  const uint64_t start = NowNs();
+  heap.HeedPressure(start);
   due = due || heap.WantsMajor(0);
   const bool is_major = kind == CollectionKind::kMajor || due || heap.cycle.is_active();
   const CollectionKind pause = is_major ? CollectionKind::kMajor : CollectionKind::kMinor;
-  const uint64_t start = NowNs();
   const uint64_t promoted_words = heap.statistics.promoted_words;
   const uint64_t freed_words = heap.statistics.freed_young_words;
   CollectorScope collector;

@@ -120,9 +120,7 @@ void ThreadStack::Scan(CoroutineStacks& coroutines, WordVisitor& visitor) const 
 }
 
 void ScanCoroutines(CoroutineStacks& coroutines, WordVisitor& visitor) {
-  coroutines.ForEachFrame(
-      [&visitor](const CoroutineFrame& frame) { visitor.Visit(frame.begin(), frame.end()); });
-  coroutines.ForEach([&visitor](CoroutineStack& stack) {
+  const auto scan = [&visitor](CoroutineStack& stack) {
     if (stack.is_in_use) {
       stack.is_in_use = false;
     } else if (stack.was_left) {
@@ -132,7 +130,9 @@ void ScanCoroutines(CoroutineStacks& coroutines, WordVisitor& visitor) {
       whole.point.stack_pointer = stack.range.low;
       ScanStack(whole, stack.range.high, visitor);
     }
-  });
+  };
+  coroutines.ForEach(
+      scan, [&visitor](const CoroutineFrame& frame) { visitor.Visit(frame.begin(), frame.end()); });
 }
 
 }  // namespace allomon::gc::internal

@@ -50,10 +50,13 @@ class CoroutineStacks {
     const MutexHolder hold(mutex_);
     for (CoroutineStack* stack : by_address_) visit(*stack);
   }
-  template <typename Visit>
-  void ForEachFrame(Visit visit) {
+  template <typename Visit, typename VisitFrame>
+  void ForEach(Visit visit, VisitFrame visit_frame) {
     const MutexHolder hold(mutex_);
-    for (CoroutineFrame* frame = first_frame_; frame != nullptr; frame = frame->next) visit(*frame);
+    for (CoroutineStack* stack : by_address_) visit(*stack);
+    for (CoroutineFrame* frame = first_frame_; frame != nullptr; frame = frame->next) {
+      visit_frame(*frame);
+    }
   }
   // Sets `interrupted_at` of the stacks to which words of [low, high) point.
   void FindInterrupted(uintptr_t low, uintptr_t high);
