@@ -170,6 +170,20 @@ std::optional<uint64_t> ElfFile::AddressOfOffset(uint64_t offset) const {
   return near;
 }
 
+uint16_t ElfFile::machine() const { return At(0, sizeof(Elf64_Ehdr)).Read<Elf64_Ehdr>().e_machine; }
+
+ByteReader ElfFile::BytesAt(uint64_t address) const {
+  for (size_t i = 0; i < section_count(); ++i) {
+    const ElfSection section = Section(i);
+    const uint64_t from_start = address - section.address;
+    if (section.address == 0 || from_start >= section.data.remaining()) continue;
+    ByteReader bytes = section.data;
+    bytes.Skip(from_start);
+    return bytes;
+  }
+  return ByteReader();
+}
+
 std::string ElfFile::BuildId() const {
   if (const auto section = FindSection(".note.gnu.build-id")) return BuildIdIn(section->data);
   // Some linker scripts put the build id among other notes.

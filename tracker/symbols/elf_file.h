@@ -70,6 +70,13 @@ class ElfFile {
   std::string BuildId() const;
   std::optional<DebugLink> FindDebugLink() const;
 
+  // EM_X86_64, for example.
+  uint16_t machine() const;
+
+  // The bytes of the file from that address, without load bias, to the end of its section; empty if
+  // no section has them in the file.
+  ByteReader BytesAt(uint64_t address) const;
+
   // Identity of the opened file; all 0 for an image.
   const FileIdentity& identity() const { return identity_; }
 

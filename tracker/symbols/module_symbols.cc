@@ -1,5 +1,7 @@
 #include "tracker/symbols/module_symbols.h"
 
+#include <elf.h>
+
 #include <array>
 
 namespace allomon::internal {
@@ -38,14 +40,35 @@ const FunctionSymbol* ModuleSymbols::FindSymbol(uint64_t address) const {
   return is_its_own ? symbol : nullptr;
 }
 
-std::optional<SourceLine> ModuleSymbols::FindLine(uint64_t address) {
+namespace {
+
+// g++ for 64-bit Arm gives the no-ops of -fpatchable-function-entry no line: the table has that of
+// the function before them, or nothing.  A landing (bti, paciasp) may precede them; it is a hint,
+// as a no-op is.
+uint64_t BehindNoOps(const ElfFile& file, uint64_t function_start) {
+  constexpr uint32_t kHint = 0xd503201f, kHintBits = 0xfffff01f;
+  constexpr uint64_t kMostBytes = 1024;  // a hostile file may have nothing else
+  if (file.machine() != EM_AARCH64) return function_start;
+  ByteReader code = file.BytesAt(function_start);
+  uint64_t behind = function_start;
+  for (uint64_t at = function_start; at - function_start < kMostBytes; at += 4) {
+    const uint32_t instruction = code.Read<uint32_t>();
+    if (!code.ok() || (instruction & kHintBits) != kHint) break;
+    if (instruction == kHint) behind = at + 4;
+  }
+  return behind;
+}
+
+}  // namespace
+
+std::optional<SourceLine> ModuleSymbols::FindLine(uint64_t function_start) {
   if (file_ == nullptr) return std::nullopt;
   if (lines_ == nullptr) {
     const bool in_file = file_->FindSection(".debug_line").has_value();
     const bool elsewhere = !in_file && debug_file_ != nullptr;
     lines_ = std::make_unique<LineTable>(elsewhere ? *debug_file_ : *file_);
   }
-  return lines_->Find(address);
+  return lines_->Find(BehindNoOps(*file_, function_start));
 }
 
 namespace {

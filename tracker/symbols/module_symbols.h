@@ -36,7 +36,8 @@ class ModuleSymbols {
   // reaches to the next symbol, if the file is not stripped.
   const FunctionSymbol* FindSymbol(uint64_t address) const;
   std::optional<FunctionRange> FindFde(uint64_t address) const { return fdes_.Find(address); }
-  std::optional<SourceLine> FindLine(uint64_t address);
+  // The line of the function that starts there.
+  std::optional<SourceLine> FindLine(uint64_t function_start);
 
  private:
   std::unique_ptr<ElfFile> file_;  // or:
