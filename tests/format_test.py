@@ -4,8 +4,10 @@
 Other versions break lines elsewhere, so the test looks for that one, and is skipped where it is
 not installed.
 
-And the sources that differ by processor compile for the other one, 64-bit Arm, by clang and the
-headers of packages.txt, whatever machine this is.
+And what differs by machine: sources that differ by processor compile for the other one, 64-bit Arm,
+by clang and the headers of packages.txt, whatever machine this is.  The size of a page is that of
+tracker/base/page_size.h: lines that calculate with 4096 are found, and PAGE_FORMATS says why some
+may.
 """
 
 import concurrent.futures
@@ -45,6 +47,40 @@ def unformatted(clang_format, root, paths):
         )
         found += [line for line in done.stderr.split("\n") if "clang-format-violations" in line]
     return found
+
+# file -> why its lines mean 4 KiB, whatever a page of the machine is
+PAGE_FORMATS = {
+    "allocator/backends/mimalloc/mapped_table.cc": "the table's unit, which commands read",
+    "tools/explain/heap_blocks.cc": "the unit of that table",
+    "tools/explain/python_arenas.cc": "reads no more of a pool than a page has on every machine",
+    "tools/load/naming.cc": "files of other machines, by the least page that is",
+    "tracker/base/page_size.h": "the size itself",
+    "tracker/base/sys/raw_calls.h": "errors of the kernel are numbers from -4095",
+    "tracker/c/include/allomon/mimalloc_hooks.h": "bits of a random number",
+    "tracker/cpython/code_names.cc": "UTF-8",
+    "tracker/recording/thread_names.cc": "bits of a thread's address",
+    "tracker/sampling/elementary.cc": "bits of a floating-point number",
+    "tools/gate/history/sequential_test.cc": "bits of a random number",
+    "tools/snapshot/json_scanner.cc": "UTF-8",
+    "tracker/callstack/interpreted_code.cc": "a number of generations",
+    "tracker/core/label_sets.h": "a number of sets",
+    "tracker/profile/record/thread_attachment.cc": "a number of entries",
+}
+PAGE_NUMBER = re.compile(
+    r"[Pp]age(?:_?[Bb]ytes|_?[Ss]ize|_?[Mm]ask)?\b.*\b(?:4096|4095|0x1000|0xfff)\b"
+    r"|Page\w*(?:Shift|Bits)\w* = 12\b"
+    r"|\b4095\b|\b0xfff\b|(?:<<|>>) ?12\b|[&%/*+-] ?4096\b|\b4096 ?[%/*-]"
+    r"|\b[Mm](?:map|unmap|remap|protect|advise)\(.*\b4096\b"
+)
+
+
+def page_numbers(text):
+    """Lines of C++ that calculate with the size of a page."""
+    return [
+        f"{number}: {line.strip()}"
+        for number, line in enumerate(text.split("\n"), 1)
+        if PAGE_NUMBER.search(line.split("//")[0])
+    ]
 
 
 def read(path):
@@ -105,6 +141,36 @@ class Arm(unittest.TestCase):
             with open(os.path.join(copy, "a.cc"), "w", encoding="utf-8") as source:
                 source.write('#include <cstddef>\nvoid F() { asm("isb"); }\n')
             self.assertEqual(errors_for_arm(copy, "a.cc"), "")
+
+
+class Pages(unittest.TestCase):
+    def test_sizes_are_the_machines(self):
+        root = os.path.dirname(os.path.dirname(os.path.realpath(__file__)))
+        found, excepted = [], set()
+        for path in sources(root):
+            name = os.path.relpath(path, root)
+            if name.split("/")[0] in ("tests", "benchmarks"):
+                continue
+            lines = page_numbers(read(path))
+            if name in PAGE_FORMATS and lines:
+                excepted.add(name)
+            else:
+                found += [f"{name}:{line}" for line in lines]
+        self.assertEqual(found, [], "\n".join(found))
+        self.assertEqual(sorted(set(PAGE_FORMATS) - excepted), [], "they have no such line")
+
+    def test_such_lines_are_found(self):
+        for line in (
+            "constexpr size_t kPageBytes = 4096;",
+            "constexpr int kPageShift = 12;",
+            "return (bytes + 4095) & ~size_t{4095};",
+            "uintptr_t page = address & ~uintptr_t{0xfff};",
+            "uint64_t number = address >> 12;",
+            "munmap(start, 4096);",
+        ):
+            self.assertEqual(page_numbers(line), [f"1: {line}"])
+        for line in ("constexpr uint32_t kPlaces = 4096;", "// a page of 4096 bytes", "x << 120"):
+            self.assertEqual(page_numbers(line), [])
 
 
 class Format(unittest.TestCase):

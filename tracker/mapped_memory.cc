@@ -5,6 +5,7 @@
 
 #include "tracker/base/errno_keeper.h"
 #include "tracker/base/own_memory.h"
+#include "tracker/base/page_size.h"
 #include "tracker/base/spin_lock.h"
 #include "tracker/base/words.h"
 #include "tracker/core/busy_mark.h"
@@ -118,9 +119,8 @@ struct Range {
 };
 
 Range PagesOf(const void* start, size_t size_bytes, MappedMemory::Moment before) {
-  constexpr size_t kPageBytes = 4096;  // the least that a system of ours has
   const auto begin = reinterpret_cast<uintptr_t>(start);
-  return {begin, begin + (size_bytes + kPageBytes - 1) / kPageBytes * kPageBytes, before};
+  return {begin, begin + internal::RoundUpToPage(size_bytes), before};
 }
 
 // Removes the first place, or the part of it, that is in the range and was told before its moment.

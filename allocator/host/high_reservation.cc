@@ -9,6 +9,7 @@
 #include <atomic>
 
 #include "tracker/base/check.h"
+#include "tracker/base/page_size.h"
 
 namespace allomon::internal {
 namespace {
@@ -19,8 +20,6 @@ constexpr uintptr_t kRangeSpreadBytes = 19 * kTebibyte;
 constexpr uintptr_t kBesideRange = kRangeBegin + kRangeSpreadBytes + kTebibyte;
 
 constexpr uintptr_t kBaseStepBytes = uintptr_t{2} << 20;
-// The step of the bases: as fine as the kernel's own random placement, 28 bits in a tebibyte.
-constexpr uintptr_t kPageBytes = 4096;
 
 }  // namespace
 
@@ -30,9 +29,9 @@ namespace {
 // The kernel takes a hint that is free, and no hint beyond the address space.
 bool FindHighAddress() {
   void* const hint = reinterpret_cast<void*>(RandomBaseBesideRange());
-  void* const page = mmap(hint, kPageBytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  void* const page = mmap(hint, PageBytes(), PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (page == MAP_FAILED) return false;
-  munmap(page, kPageBytes);
+  munmap(page, PageBytes());
   return IsHigh(reinterpret_cast<uintptr_t>(page), 1);
 }
 
@@ -70,8 +69,9 @@ uintptr_t RandomRangeBase() {
   ALLOMON_DCHECK("inv.range.high", IsHigh(base, kTebibyte) && base + kTebibyte <= kBesideRange);
   return base;
 }
+// As fine as the kernel's own random placement: 28 bits in a tebibyte of pages of 4 KiB.
 uintptr_t RandomBaseBesideRange() {
-  return kBesideRange + KernelRandomBits() % kTebibyte / kPageBytes * kPageBytes;
+  return kBesideRange + KernelRandomBits() % kTebibyte / PageBytes() * PageBytes();
 }
 
 // MAP_NORESERVE is not used.  Pages are accounted for when they are made writable, so the kernel

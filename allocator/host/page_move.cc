@@ -8,17 +8,16 @@
 
 #include "tracker/base/check.h"
 #include "tracker/base/errno_keeper.h"
+#include "tracker/base/page_size.h"
 
 namespace allomon::internal {
 namespace {
 
-constexpr size_t kPageBytes = 4096;
-
 bool StartsPage(const void* address) {
-  return reinterpret_cast<uintptr_t>(address) % kPageBytes == 0;
+  return reinterpret_cast<uintptr_t>(address) % PageBytes() == 0;
 }
 
-bool IsMapped(void* page) { return madvise(page, kPageBytes, MADV_NORMAL) == 0; }
+bool IsMapped(void* page) { return madvise(page, PageBytes(), MADV_NORMAL) == 0; }
 
 // The kernel unmaps the target before it finds that it cannot move the pages.  The target's
 // addresses are free and belong to the sampled range, so they can be mapped again: nothing else
@@ -46,7 +45,7 @@ void MoveContents(void* to, void* from, size_t size_bytes) {
                                        static_cast<char*>(from) + size_bytes <= to);
   size_t moved_bytes = 0;
   if (size_bytes > kMovedBytes && StartsPage(to) && StartsPage(from)) {
-    const size_t whole_bytes = size_bytes / kPageBytes * kPageBytes;
+    const size_t whole_bytes = size_bytes / PageBytes() * PageBytes();
     if (MovePages(to, from, whole_bytes)) moved_bytes = whole_bytes;
   }
   memcpy(static_cast<char*>(to) + moved_bytes, static_cast<const char*>(from) + moved_bytes,

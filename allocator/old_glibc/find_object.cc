@@ -9,10 +9,10 @@
 #include <atomic>
 #include <cstring>
 
+#include "tracker/base/page_size.h"
+
 namespace allomon::internal {
 namespace {
-
-constexpr uintptr_t kPageBytes = 4096;
 
 struct ProgramHeaders {
   const ElfW(Phdr) * begin = nullptr;
@@ -45,7 +45,7 @@ Extent ExtentOf(const ProgramHeaders& headers, uintptr_t bias) {
     const uintptr_t begin = bias + header->p_vaddr;
     if (header->p_type == PT_GNU_EH_FRAME) extent.eh_frame = reinterpret_cast<void*>(begin);
     if (header->p_type != PT_LOAD) continue;
-    extent.begin = std::min(extent.begin, begin & -kPageBytes);
+    extent.begin = std::min(extent.begin, begin & -PageBytes());
     extent.end = std::max(extent.end, begin + header->p_memsz);
   }
   return extent;

@@ -4,12 +4,19 @@
 
 #include "allocator/range/range_memory.h"
 #include "tracker/base/check.h"
+#include "tracker/base/page_size.h"
 
 namespace allomon::internal {
 namespace {
 
-// Run descriptors are made readable 4,096 granules (128 MiB of runs) at a time.
-constexpr size_t kMetaGranulesPerCommit = 4096;
+// Run descriptors are made readable 4,096 granules (128 MiB of runs) at a time, which are whole
+// pages of up to 16 KiB, and 16,384 granules at a time where pages are larger.
+constexpr size_t kGranulesOfSmallPages = 4096;
+constexpr size_t kGranulesOfLargePages = 16384;
+
+inline size_t MetaGranulesPerCommit() {
+  return PageBytes() <= 16384 ? kGranulesOfSmallPages : kGranulesOfLargePages;
+}
 
 // A gap left by alignment, if at most this size, is mapped together with the run after it.
 constexpr size_t kLargestBridgeBytes = size_t{64} << 20;
@@ -19,7 +26,7 @@ size_t RoundUp(size_t value, size_t step) { return (value + step - 1) / step * s
 }  // namespace
 
 size_t LargeRuns::MetaBytes(size_t area_bytes) {
-  return RoundUp(area_bytes / kGranuleBytes, kMetaGranulesPerCommit) * sizeof(Run);
+  return RoundUp(area_bytes / kGranuleBytes, MetaGranulesPerCommit()) * sizeof(Run);
 }
 
 void LargeRuns::Init(uintptr_t base, size_t area_bytes, uintptr_t meta) {
@@ -101,13 +108,15 @@ LargeRuns::Run* LargeRuns::AllocateFreshLocked(uint32_t size_class, bool aligned
 }
 
 bool LargeRuns::CommitMetaLocked(size_t granule) {
+  static_assert(kGranulesOfSmallPages * sizeof(Run) % 16384 == 0);
+  static_assert(kGranulesOfLargePages * sizeof(Run) % 65536 == 0);
+  const size_t more = MetaGranulesPerCommit();
   size_t committed = committed_meta_.load(std::memory_order_relaxed);
-  for (; granule >= committed; committed += kMetaGranulesPerCommit) {
-    if (!CommitRangePages(reinterpret_cast<uintptr_t>(&runs_[committed]),
-                          kMetaGranulesPerCommit * sizeof(Run))) {
+  for (; granule >= committed; committed += more) {
+    if (!CommitRangePages(reinterpret_cast<uintptr_t>(&runs_[committed]), more * sizeof(Run))) {
       return false;
     }
-    committed_meta_.store(committed + kMetaGranulesPerCommit, std::memory_order_release);
+    committed_meta_.store(committed + more, std::memory_order_release);
   }
   return true;
 }

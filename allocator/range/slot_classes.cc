@@ -4,6 +4,7 @@
 
 #include "allocator/range/range_memory.h"
 #include "tracker/base/check.h"
+#include "tracker/base/page_size.h"
 #include "tracker/base/tls.h"
 #include "tracker/heap_tools.h"
 
@@ -31,7 +32,7 @@ bool Commit(uintptr_t address, size_t size_bytes) {
 size_t SlotClasses::MetaBytes(size_t area_bytes) {
   const size_t spans = area_bytes / kSpanBytes;
   const size_t words = spans * kSlotsPerSpan * sizeof(SlotWord);
-  return words + ((spans + 4095) & ~size_t{4095});
+  return words + RoundUpToPage(spans);
 }
 
 bool SlotClasses::Init(uintptr_t base, size_t area_bytes, uintptr_t meta) {
@@ -40,7 +41,7 @@ bool SlotClasses::Init(uintptr_t base, size_t area_bytes, uintptr_t meta) {
   const size_t spans = area_bytes / kSpanBytes;
   words_ = reinterpret_cast<SlotWord*>(meta);
   span_classes_ = reinterpret_cast<uint8_t*>(meta + spans * kSlotsPerSpan * sizeof(SlotWord));
-  return Commit(reinterpret_cast<uintptr_t>(span_classes_), (spans + 4095) & ~size_t{4095});
+  return Commit(reinterpret_cast<uintptr_t>(span_classes_), RoundUpToPage(spans));
 }
 
 inline uint32_t SlotClasses::ClassOfSpan(size_t span) const {

@@ -9,7 +9,7 @@ namespace allomon::explain {
 namespace {
 
 constexpr uint64_t kPoolBytes = 16384;
-constexpr uint64_t kPageBytes = 4096;
+constexpr uint64_t kLeastPageBytes = 4096;
 constexpr uint32_t kSizeUnit = 16;
 constexpr uint32_t kSizeClasses = 512 / kSizeUnit;
 
@@ -56,7 +56,7 @@ class Pools {
     for (; at + kPoolBytes <= mapping.end; at += kPoolBytes) {
       // To read a page that is not there would make the kernel map one.
       PoolHeader pool;
-      if (process_.ResidentBytes(at, at + kPageBytes) != 0 && !IsKnown(at) &&
+      if (process_.ResidentBytes(at, at + kLeastPageBytes) != 0 && !IsKnown(at) &&
           process_.memory().ReadAt(at, &pool, sizeof(pool)) && IsPool(pool)) {
         Add(at, pool);
       }

@@ -14,7 +14,7 @@
 namespace allomon::heap {
 
 inline constexpr uint64_t kMostClassBytes = 32768;
-inline constexpr uint64_t kPageBytes = 4096;
+inline constexpr uint64_t kLargeStepBytes = 4096;
 inline constexpr uint64_t kLeastClassBytes = 8;
 inline constexpr uint64_t kStepBytes = 16;  // from one class to the next, up to kMostEvenBytes
 inline constexpr uint64_t kMostEvenBytes = 128;
@@ -23,7 +23,7 @@ inline constexpr uint64_t kMostBytes = uint64_t{1} << 62;  // rounding up does n
 // Returns the distance of the size's class to the class below.
 inline uint64_t StepOf(uint64_t size_bytes) {
   if (size_bytes <= kMostEvenBytes) return kStepBytes;
-  if (size_bytes > kMostClassBytes) return kPageBytes;
+  if (size_bytes > kMostClassBytes) return kLargeStepBytes;
   return uint64_t{1} << (63 - __builtin_clzll(size_bytes - 1) - 2);
 }
 

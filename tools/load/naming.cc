@@ -18,7 +18,7 @@ using heap::HeapProfile;
 using heap::Location;
 using heap::Mapping;
 
-constexpr uint64_t kPageBytes = 4096;
+constexpr uint64_t kLeastPageBytes = 4096;  // of the machines that recordings come from
 
 // Narrows the mapping to the code segment, if it begins where the file's first loaded segment does.
 void Narrow(const std::vector<LoadedSegment>& segments, Mapping* mapping) {
@@ -26,7 +26,7 @@ void Narrow(const std::vector<LoadedSegment>& segments, Mapping* mapping) {
   LoadedSegment code;
   if (!AddressOfOffset(segments, mapping->file_offset, &first_address)) return;
   if (!CodeSegment(segments, &code)) return;
-  const uint64_t within_page = code.address % kPageBytes;
+  const uint64_t within_page = code.address % kLeastPageBytes;
   if (code.file_offset < within_page) return;
   if (code.file_offset - within_page <= mapping->file_offset) return;
   const uint64_t bias = mapping->begin - first_address;

@@ -9,14 +9,13 @@
 
 #include "tracker/base/check.h"
 #include "tracker/base/clock.h"
+#include "tracker/base/page_size.h"
 #include "tracker/base/sys/raw_calls.h"
 #include "tracker/callstack/file_names.h"
 #include "tracker/callstack/maps_line.h"
 
 namespace allomon::internal {
 namespace {
-
-constexpr size_t kPageBytes = 4096;
 
 uint64_t g_begun_nanos = 0;  // 0: not noted
 
@@ -99,11 +98,11 @@ bool FindTwo(uintptr_t a, uintptr_t b, MapsLine* of_a, MapsLine* of_b) {
 bool IsMappedFromFileAt(const char* path, uintptr_t address) {
   const int fd = sys::Open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
   if (fd < 0) return false;
-  void* const page = sys::Mmap(nullptr, kPageBytes, PROT_READ, MAP_PRIVATE, fd, 0);
+  void* const page = sys::Mmap(nullptr, PageBytes(), PROT_READ, MAP_PRIVATE, fd, 0);
   sys::Close(fd);
   if (!sys::IsAddress(page)) return false;
   const bool is_same = IsSameMappedFile(address, reinterpret_cast<uintptr_t>(page));
-  sys::Munmap(page, kPageBytes);
+  sys::Munmap(page, PageBytes());
   return is_same;
 }
 

@@ -9,6 +9,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "tracker/base/page_size.h"
 #include "tracker/callstack/stack_window.h"
 
 namespace allomon::internal {
@@ -44,7 +45,7 @@ class ReadableMemory {
   }
 
  private:
-  static constexpr uintptr_t kPageBytes = 4096;
+  static constexpr uintptr_t kPageBytes = kLeastPageBytes;
   static constexpr uintptr_t kLowest = 65536;
   static constexpr uintptr_t kHighest = uintptr_t{1} << 47;
   static constexpr size_t kMostBytes = size_t{1} << 22;

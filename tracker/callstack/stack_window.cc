@@ -4,6 +4,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "tracker/base/page_size.h"
+
 // The address at which the kernel put the first word of the main thread's stack. ld.so (and libc.a)
 // exports it under a public version, though no header declares it.
 extern "C" {
@@ -16,8 +18,8 @@ __thread KnownStacks known_stacks __attribute__((tls_model("initial-exec")));
 
 namespace {
 
-// The smallest page of the supported architectures.  With larger pages a few probes are redundant.
-constexpr uintptr_t kPageBytes = 4096;
+// With larger pages a few probes are redundant.
+constexpr uintptr_t kPageBytes = kLeastPageBytes;
 
 // The maximum distance from sp to the end of the thread's own stack: 16 MiB.  If the first capture
 // is deeper, that part of the stack is treated like a foreign one.

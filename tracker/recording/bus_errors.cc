@@ -6,12 +6,11 @@
 #include <cstdint>
 
 #include "tracker/base/errno_keeper.h"
+#include "tracker/base/page_size.h"
 #include "tracker/base/sys/raw_calls.h"
 
 namespace allomon::recording {
 namespace {
-
-constexpr uintptr_t kPageBytes = 4096;
 
 struct Watched {
   std::atomic<uintptr_t> begin{0};  // 0: none
@@ -38,8 +37,9 @@ Watched* Find(const char* begin) {
 }
 
 bool PutPage(uintptr_t address) {
-  void* const page = reinterpret_cast<void*>(address & ~(kPageBytes - 1));
-  return internal::sys::Mmap(page, kPageBytes, PROT_READ | PROT_WRITE,
+  const uintptr_t page_bytes = internal::PageBytes();
+  void* const page = reinterpret_cast<void*>(address & ~(page_bytes - 1));
+  return internal::sys::Mmap(page, page_bytes, PROT_READ | PROT_WRITE,
                              MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) == page;
 }
 

@@ -3,17 +3,17 @@
 #include <sys/mman.h>
 
 #include "tracker/base/own_memory.h"
+#include "tracker/base/page_size.h"
 
 namespace allomon::recording {
 namespace {
 
-constexpr size_t kPageBytes = 4096;
-
 std::atomic<uint32_t>* MapMark() {
-  void* const page = internal::OwnMemory::Map(kPageBytes);
+  const size_t page_bytes = internal::PageBytes();
+  void* const page = internal::OwnMemory::Map(page_bytes);
   if (page == nullptr) return nullptr;
-  if (madvise(page, kPageBytes, MADV_WIPEONFORK) != 0) {
-    internal::OwnMemory::Unmap(page, kPageBytes);
+  if (madvise(page, page_bytes, MADV_WIPEONFORK) != 0) {
+    internal::OwnMemory::Unmap(page, page_bytes);
     return nullptr;
   }
   return static_cast<std::atomic<uint32_t>*>(page);

@@ -11,6 +11,7 @@
 
 #include "tracker/base/check.h"
 #include "tracker/base/elf_notes.h"
+#include "tracker/base/page_size.h"
 #include "tracker/base/uncancelled.h"
 #include "tracker/callstack/unloaded_code.h"
 
@@ -155,7 +156,7 @@ std::optional<ElfSection> ElfFile::FindSection(std::string_view name) const {
 std::optional<uint64_t> ElfFile::AddressOfOffset(uint64_t offset) const {
   // A segment is mapped by whole pages, so an offset may lie outside of its segment and still be
   // mapped with it.  A segment that contains the offset is the better answer.
-  constexpr uint64_t kPage = 4096;
+  const uint64_t page_bytes = PageBytes();
   std::optional<uint64_t> near;
   for (uint64_t i = 0; i < segments_.count; ++i) {
     const auto segment = Load<Elf64_Phdr>(segments_, i);
@@ -164,8 +165,8 @@ std::optional<uint64_t> ElfFile::AddressOfOffset(uint64_t offset) const {
     if (offset >= segment.p_offset && from_start < segment.p_filesz) {
       return segment.p_vaddr + from_start;
     }
-    const uint64_t from_page = offset - (segment.p_offset & ~(kPage - 1));
-    if (from_page < segment.p_filesz + 2 * kPage) near = segment.p_vaddr + from_start;
+    const uint64_t from_page = offset - (segment.p_offset & ~(page_bytes - 1));
+    if (from_page < segment.p_filesz + 2 * page_bytes) near = segment.p_vaddr + from_start;
   }
   return near;
 }

@@ -9,11 +9,13 @@
 #include <cstdint>
 
 #include "tracker/base/check.h"
+#include "tracker/base/page_size.h"
 
 namespace allomon::backend {
 namespace {
 
-constexpr size_t kPageBytes = 4096;
+using internal::PageBytes;
+
 constexpr int kReadWrite = PROT_READ | PROT_WRITE;
 
 // The kernel reads the signal set before it examines the operation, and -1 is no valid operation.
@@ -29,16 +31,17 @@ Access AccessOf(const char* page) {
 }
 
 bool MapOver(char* page) {
-  return mmap(page, kPageBytes, kReadWrite, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED,
-              -1, 0) == page;
+  return mmap(page, PageBytes(), kReadWrite,
+              MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0) == page;
 }
 
 // Only pages without access may be mapped over: mimalloc's range also contains pages that are not
 // fresh, and these hold blocks.
 bool MapWithoutAccess(char* first, size_t size_bytes) {
-  ALLOMON_DCHECK_EQ("inv.pages.whole", reinterpret_cast<uintptr_t>(first) % kPageBytes, 0);
-  ALLOMON_DCHECK_EQ("inv.pages.whole", size_bytes % kPageBytes, 0);
-  for (char* page = first; page < first + size_bytes; page += kPageBytes) {
+  const size_t page_bytes = PageBytes();
+  ALLOMON_DCHECK_EQ("inv.pages.whole", reinterpret_cast<uintptr_t>(first) % page_bytes, 0);
+  ALLOMON_DCHECK_EQ("inv.pages.whole", size_bytes % page_bytes, 0);
+  for (char* page = first; page < first + size_bytes; page += page_bytes) {
     const Access access = AccessOf(page);
     if (access == Access::kUnknown || (access == Access::kNone && !MapOver(page))) return false;
   }

@@ -5,19 +5,20 @@
 
 #include "mapped_table.h"
 #include "tracker/base/check.h"
+#include "tracker/base/page_size.h"
 
 namespace allomon::backend {
 namespace {
 
-constexpr size_t kPageBytes = 4096;
+using internal::PageBytes;
 
 uintptr_t AddressOf(const void* block) { return reinterpret_cast<uintptr_t>(block); }
 
 // Returns 0 if the size is so large that its pages, or their sum with the alignment, would wrap
 // around.
 size_t PagesOf(size_t alignment_bytes, size_t size_bytes) {
-  if (size_bytes > PTRDIFF_MAX - kPageBytes || alignment_bytes > PTRDIFF_MAX) return 0;
-  return (size_bytes + kPageBytes - 1) / kPageBytes * kPageBytes;
+  if (size_bytes > PTRDIFF_MAX - PageBytes() || alignment_bytes > PTRDIFF_MAX) return 0;
+  return internal::RoundUpToPage(size_bytes);
 }
 
 constexpr int kAnonymous = MAP_PRIVATE | MAP_ANONYMOUS;
@@ -69,7 +70,7 @@ MapResult MapBlock(size_t alignment_bytes, size_t size_bytes, void** block) {
   const size_t bytes = PagesOf(alignment_bytes, size_bytes);
   if (bytes == 0) return NoMemory();
   const uintptr_t start =
-      alignment_bytes > kPageBytes ? MapAligned(alignment_bytes, bytes) : Map(bytes);
+      alignment_bytes > PageBytes() ? MapAligned(alignment_bytes, bytes) : Map(bytes);
   if (start == 0) return NoMemory();
   *block = reinterpret_cast<void*>(start);
   if (Enter(start, bytes)) return MapResult::kMapped;
@@ -94,7 +95,7 @@ bool UnmapBlock(void* block) {
 }
 
 void* RemapBlock(void* block, size_t size_bytes) {
-  const size_t bytes = PagesOf(kPageBytes, size_bytes);
+  const size_t bytes = PagesOf(PageBytes(), size_bytes);
   if (bytes == 0) return nullptr;
   const int kept_errno = errno;
   const size_t old_bytes = LeaveMapping(AddressOf(block));

@@ -7,16 +7,18 @@
 #include <cstring>
 
 #include "tracker/base/check.h"
+#include "tracker/base/page_size.h"
 
 namespace allomon::backend {
 namespace {
 
-constexpr size_t kPageBytes = 4096;
+using internal::PageBytes;
 
 // Compares eight words at a time: the first words of a page in use usually differ from zero.
 bool IsZero(const char* page) {
   const auto* words = reinterpret_cast<const uint64_t*>(page);
-  for (size_t i = 0; i < kPageBytes / sizeof(*words); i += 8) {
+  const size_t count = PageBytes() / sizeof(*words);
+  for (size_t i = 0; i < count; i += 8) {
     const uint64_t any = words[i] | words[i + 1] | words[i + 2] | words[i + 3] | words[i + 4] |
                          words[i + 5] | words[i + 6] | words[i + 7];
     if (any != 0) return false;
@@ -25,20 +27,21 @@ bool IsZero(const char* page) {
 }
 
 bool LooksUnused(const char* first, size_t pages) {
-  return IsZero(first) && IsZero(first + pages / 2 * kPageBytes) &&
-         IsZero(first + (pages - 1) * kPageBytes);
+  return IsZero(first) && IsZero(first + pages / 2 * PageBytes()) &&
+         IsZero(first + (pages - 1) * PageBytes());
 }
 
 bool GiveBack(char* first, size_t pages) {
   const int kept_errno = errno;
-  const bool given = madvise(first, pages * kPageBytes, MADV_DONTNEED) == 0;
+  const bool given = madvise(first, pages * PageBytes(), MADV_DONTNEED) == 0;
   errno = kept_errno;
   return given;
 }
 
 void WriteWhereNeeded(char* first, size_t pages) {
-  for (char* page = first; page != first + pages * kPageBytes; page += kPageBytes) {
-    if (!IsZero(page)) memset(page, 0, kPageBytes);
+  const size_t page_bytes = PageBytes();
+  for (char* page = first; page != first + pages * page_bytes; page += page_bytes) {
+    if (!IsZero(page)) memset(page, 0, page_bytes);
   }
 }
 
@@ -51,15 +54,16 @@ void ZeroPages(char* first, size_t pages) {
 
 void ZeroBlock(void* block, size_t size_bytes) {
   char* const begin = static_cast<char*>(block);
-  const size_t before = (kPageBytes - reinterpret_cast<uintptr_t>(begin) % kPageBytes) % kPageBytes;
-  if (size_bytes < before + kPageBytes) {
+  const size_t before =
+      (PageBytes() - reinterpret_cast<uintptr_t>(begin) % PageBytes()) % PageBytes();
+  if (size_bytes < before + PageBytes()) {
     memset(begin, 0, size_bytes);
     return;
   }
-  const size_t pages = (size_bytes - before) / kPageBytes;
+  const size_t pages = (size_bytes - before) / PageBytes();
   char* const first = begin + before;
-  char* const behind = first + pages * kPageBytes;
-  ALLOMON_DCHECK_EQ("inv.pages.whole", reinterpret_cast<uintptr_t>(first) % kPageBytes, 0);
+  char* const behind = first + pages * PageBytes();
+  ALLOMON_DCHECK_EQ("inv.pages.whole", reinterpret_cast<uintptr_t>(first) % PageBytes(), 0);
   ALLOMON_DCHECK_LE("inv.pages.whole", behind, begin + size_bytes);
   memset(begin, 0, before);
   memset(behind, 0, static_cast<size_t>(begin + size_bytes - behind));

@@ -6,13 +6,13 @@
 #include "runtime/internal/object/check.h"
 #include "runtime/internal/space/poison.h"
 #include "runtime/internal/space/young_range.h"
+#include "tracker/base/page_size.h"
 
 namespace allomon::gc::internal {
 
 // Touches the pages by writing to them: not every system has MADV_POPULATE_WRITE.
 static void TouchPages(char* start) {
-  constexpr size_t kPageBytes = 4096;  // no system has smaller ones
-  for (size_t at = 0; at < kChunkBytes; at += kPageBytes) {
+  for (size_t at = 0; at < kChunkBytes; at += allomon::internal::kLeastPageBytes) {
     *static_cast<volatile char*>(start + at) = 0;
   }
 }

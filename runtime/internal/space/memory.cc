@@ -7,6 +7,7 @@
 #include <cstdint>
 
 #include "tracker/base/own_mappings.h"
+#include "tracker/base/page_size.h"
 
 namespace allomon::gc::internal {
 namespace {
@@ -51,9 +52,8 @@ void ForgetWholePages(void* start, size_t size_bytes) {
 void PreferHugePages(void* start, size_t size_bytes) { Advise(start, size_bytes, MADV_HUGEPAGE); }
 
 void TakePages(void* start, size_t size_bytes) {
-  // Where pages are larger, pages are taken only for memory that begins at a page.
-  constexpr uintptr_t kPageBytes = 4096;
-  const uintptr_t begin = reinterpret_cast<uintptr_t>(start) & ~(kPageBytes - 1);
+  const uintptr_t begin =
+      reinterpret_cast<uintptr_t>(start) & ~(allomon::internal::PageBytes() - 1);
   const uintptr_t end = reinterpret_cast<uintptr_t>(start) + size_bytes;
   Advise(reinterpret_cast<void*>(begin), end - begin, kPopulateWrite);
 }

@@ -14,6 +14,7 @@
 #include <cstdint>
 
 #include "tracker/base/frame_state.h"
+#include "tracker/base/page_size.h"
 #include "tracker/callstack/cfi_program.h"
 #include "tracker/callstack/frame_rule.h"
 #include "tracker/callstack/rule_cache.h"
@@ -102,7 +103,7 @@ inline Step StepByLink(FrameRule rule, StackWindow* window, FrameState* frame) {
 inline bool IsSignalReturn(uintptr_t pc) {
   constexpr uint32_t kMovX8 = 0xd2801168;
   constexpr uint32_t kSvc = 0xd4000001;
-  constexpr uintptr_t kPageMask = ~uintptr_t{4095};  // no processor has smaller pages
+  constexpr uintptr_t kPageMask = ~uintptr_t{kLeastPageBytes - 1};
   using Word __attribute__((may_alias)) = uint32_t;
   if (pc % sizeof(Word) != 0 || !IsReadablePage(pc & kPageMask)) return false;
   const auto* code = reinterpret_cast<const volatile Word*>(pc);

@@ -11,6 +11,7 @@
 
 #include "tracker/base/address_space.h"
 #include "tracker/base/lazy_pages.h"
+#include "tracker/base/page_size.h"
 #include "tracker/base/sys/raw_calls.h"
 #include "tracker/callstack/managed_functions.h"
 #include "tracker/profile/record/busy_scope.h"
@@ -94,11 +95,11 @@ void MapStacks(ThreadProfile& thread) {
 // first page stays: its last entry is cleared, or short threads with that stack would all give back
 // what is not there.
 void GiveBackPages(ShadowEntry* bottom, size_t entries) {
-  constexpr size_t kPageBytes = 4096;
+  const size_t page_bytes = PageBytes();
   char* const scopes = reinterpret_cast<char*>(bottom + entries);
-  ShadowEntry& last_of_page = bottom[kPageBytes / sizeof(ShadowEntry) - 1];
+  ShadowEntry& last_of_page = bottom[page_bytes / sizeof(ShadowEntry) - 1];
   const ScopeEntry& first_scope = *reinterpret_cast<const ScopeEntry*>(scopes);
-  char* const rest = reinterpret_cast<char*>(bottom) + kPageBytes;
+  char* const rest = reinterpret_cast<char*>(bottom) + page_bytes;
   char* const end = scopes + entries * sizeof(ScopeEntry);
   if (last_of_page.frame != 0 || first_scope.frame != 0) {
     sys::Madvise(rest, static_cast<size_t>(end - rest), MADV_DONTNEED);
