@@ -175,6 +175,25 @@ TEST(EntryHooksTest, ArgumentsInVectorRegistersSurvive) {
   }
 }
 
+TEST(EntryHooksTest, ArgumentsInAllRegistersSurvive) {
+  for (const ProfileStyle style : {ProfileStyle::kCurrent, ProfileStyle::kStack}) {
+    InChild([style] {
+      const NamedProfile profile = Profiled(Options(ProfileKind::kCount, style), [] {
+        for (int i = 0; i < 3; ++i) {
+          hooked::Leaf();  // of style stack, the next function then does not take the short way
+          const hooked::Sums sums = hooked::TakesAllRegisters(1, 2, 3, 4, 5, 6, 7, 8, 0.5, 1.5, 2.5,
+                                                              3.5, 4.5, 5.5, 6.5, 7.5);
+          for (int n = 0; n < 8; ++n) {
+            EXPECT_EQ(sums.integers[n], n + 1);
+            EXPECT_EQ(sums.doubles[n], n + 0.5);
+          }
+        }
+      });
+      EXPECT_EQ(Of(profile, "TakesAllRegisters").current, 3);
+    });
+  }
+}
+
 // The handler runs on another stack, whose addresses say nothing about the interrupted one.
 TEST(EntryHooksTest, SignalHandlerOnItsOwnStackLeavesTheInterruptedStackAlone) {
   InChild([] {

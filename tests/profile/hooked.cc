@@ -90,6 +90,12 @@ NOINLINE double TakesDoubles(double a, double b, float c) {
   return a * b + c;
 }
 
+NOINLINE Sums TakesAllRegisters(long a, long b, long c, long d, long e, long f, long g, long h,
+                                double p, double q, double r, double s, double t, double u,
+                                double v, double w) {
+  return {{a, b, c, d, e, f, g, h}, {p, q, r, s, t, u, v, w}};
+}
+
 NOINLINE void* Allocates(size_t size_bytes) {
   void* const block = allomon::SamplingMalloc(size_bytes);
   Barrier();

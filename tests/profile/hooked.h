@@ -24,6 +24,13 @@ int CatchesJump();  // calls Jumps() and then Leaf()
 long ManyArguments(long a, long b, long c, long d, long e, long f, long g, long h);
 long CallsManyArguments();
 double TakesDoubles(double a, double b, float c);
+// Every register of the calling convention has an argument, one of them the result's address.
+struct Sums {
+  long integers[8];
+  double doubles[8];
+};
+Sums TakesAllRegisters(long a, long b, long c, long d, long e, long f, long g, long h, double p,
+                       double q, double r, double s, double t, double u, double v, double w);
 void* Allocates(size_t size_bytes);
 void* AllocatesAfterCall(size_t size_bytes);  // calls Leaf() first
 void HandleSignal(int);

@@ -13,6 +13,8 @@ namespace {
 
 constexpr uintptr_t kMebibyte = uintptr_t{1} << 20;
 constexpr uintptr_t kReach = uintptr_t{1} << 31;
+// A jump of x86-64, whose displacement counts from its end.
+constexpr uintptr_t kReachBytes = kReach - 64;
 
 struct Pages {
   uintptr_t begin;
@@ -60,7 +62,7 @@ class MapNearTest : public ::testing::Test {
   // 0 if there is no room.
   uintptr_t MapFor(Pages code, size_t size_bytes) {
     space_.taken.push_back(code);
-    void* const pages = MapNear(code.begin, code.end, size_bytes, kFakePages);
+    void* const pages = MapNear(code.begin, code.end, size_bytes, kReachBytes, kFakePages);
     const uintptr_t at = reinterpret_cast<uintptr_t>(pages);
     if (at == 0) {
       EXPECT_TRUE(space_.mapped.empty());
@@ -140,7 +142,7 @@ TEST_F(MapNearTest, NothingReachesBothEndsOfAModuleOf2GiB) {
 // Not a fake: this test's own code.
 TEST(MapNear, PagesOfTheKernelCanBeWritten) {
   const uintptr_t code = reinterpret_cast<uintptr_t>(&MapFake);
-  void* const pages = MapNear(code, code + 4096, 100000);
+  void* const pages = MapNear(code, code + 4096, 100000, kReachBytes);
   ASSERT_NE(pages, nullptr);
   static_cast<volatile char*>(pages)[99999] = 1;
   EXPECT_LT(static_cast<size_t>(

@@ -68,11 +68,9 @@ RecordingError CheckOptions(const RecordingOptions& options, std::string* error)
     return RecordingError::kBadOption;
   }
   if (options.kind == ProfileKind::kCount && !HasFunctions() && ManagedFunctionCount() == 0) {
-    *error = kHasEntryHooks
-                 ? "nothing to count: name functions by ALLOMON_FUNCTION(), or compile with "
-                   "-fpatchable-function-entry=9 (no other number) and leave the symbols in"
-                 : "nothing to count: name functions by ALLOMON_FUNCTION(); entries of other "
-                   "functions are counted on x86-64 alone";
+    *error =
+        "nothing to count: name functions by ALLOMON_FUNCTION(), or compile with "
+        "-fpatchable-function-entry=9 (no other number) and leave the symbols in";
     return RecordingError::kNothingToRecord;
   }
   return RecordingError::kNone;

@@ -9,7 +9,6 @@
 #include <cstddef>
 #include <cstring>
 #include <ctime>
-#include <initializer_list>
 #include <mutex>
 #include <utility>
 #include <vector>
@@ -18,15 +17,14 @@
 #include "tracker/base/check.h"
 #include "tracker/base/sys/raw_calls.h"
 #include "tracker/profile/hooks/entry_counters.h"
+#include "tracker/profile/hooks/hook_code.h"
 #include "tracker/profile/hooks/map_near.h"
 #include "tracker/profile/record/count_source.h"
 #include "tracker/profile/record/data_units.h"
 #include "tracker/profile/record/recording.h"
 
-extern "C" {
-// Defined in x86_64/entry_call.cc; a hook calls it with the hook's number on the stack.
-void AllomonEntryCall();
-}
+// Newer C libraries have it (2.32).
+extern "C" __attribute__((weak)) char __libc_single_threaded;
 
 namespace allomon::internal {
 namespace {
@@ -35,13 +33,11 @@ struct State {
   const uintptr_t* starts = nullptr;
   uint32_t count = 0;
   const std::vector<size_t>* module_ends = nullptr;
-  const std::vector<uintptr_t>* calls = nullptr;  // for each hook, where its kCallBytes of code are
+  const std::vector<uintptr_t>* stubs = nullptr;  // for each hook, where its stub is
   HookMode mode = HookMode::kNone;
 };
 State g_hooks;
 bool g_use_hooks_of_host = false;
-
-constexpr size_t kCallBytes = 24;
 
 // The list is never destroyed: destructors of other static objects may still write a profile.
 void ListHooks() {
@@ -74,8 +70,16 @@ bool HasOneThreadNow() {
   return entries <= 3 + kOtherThreads;
 }
 
+// An emulator of another processor has threads of its own, which /proc lists.  The C library knows
+// those that it made, but not a thread by a system call of the program's own: that is enough where
+// such a thread can run a hook that is being written.
+bool HasMadeNoThread() {
+  return kReplacedAtOnce && &__libc_single_threaded != nullptr && __libc_single_threaded != 0;
+}
+
 // A joined thread is still listed for some microseconds.
 bool HasOneThread() {
+  if (HasMadeNoThread()) return true;
   constexpr timespec kPause = {0, 100'000};
   for (int i = 0; i < 100; ++i) {
     if (HasOneThreadNow()) return true;
@@ -84,95 +88,47 @@ bool HasOneThread() {
   return false;
 }
 
-// Code that is being composed, before it is stored.
-struct Code {
-  unsigned char bytes[kCallBytes];
-  size_t size = 0;
-
-  void Add(std::initializer_list<unsigned char> more) {
-    for (const unsigned char byte : more) bytes[size++] = byte;
-  }
-  void AddWord(uint64_t word) {
-    for (int shift = 0; shift < 32; shift += 8) {
-      bytes[size++] = static_cast<unsigned char>(word >> shift);
-    }
-  }
-  // Adds `opcode`, a call or jump, which will be stored at `at`.
-  void AddJump(unsigned char opcode, uintptr_t at, uintptr_t target) {
-    Add({opcode});
-    AddWord(target - (at + size + 4));
-  }
-};
-
-// Not instrumented, because sanitizers do not know this memory as data.
-__attribute__((noinline, no_sanitize("address", "thread"))) void StoreCode(const Code& code,
-                                                                           uintptr_t at) {
-  volatile unsigned char* const to = reinterpret_cast<unsigned char*>(at);
-  for (size_t i = 0; i < code.size; ++i) to[i] = code.bytes[i];
-}
-
-// push $place; jmp *(%rip); the address of AllomonEntryCall, which may be in a library far
-// from the executable.
-void WriteCall(uintptr_t at, uint32_t place) {
-  Code code;
-  code.Add({0x68});
-  code.AddWord(place);
-  code.Add({0xff, 0x25, 0, 0, 0, 0});
-  const uintptr_t target = reinterpret_cast<uintptr_t>(&AllomonEntryCall);
-  code.AddWord(target);
-  code.AddWord(target >> 32);
-  StoreCode(code, at);
-}
-
-// Makes the calls of the hooks [begin, end), which belong to one module.  If it fails, the pages of
+// Makes the stubs of the hooks [begin, end), which belong to one module.  If it fails, the pages of
 // earlier modules stay mapped, unused.
-bool MakeCallsOfModule(size_t begin, size_t end, uintptr_t* calls, std::string* error) {
-  const size_t size_bytes = (end - begin) * kCallBytes;
+bool MakeStubsOfModule(size_t begin, size_t end, uintptr_t* stubs, std::string* error) {
+  const size_t size_bytes = kStubsHeadBytes + (end - begin) * kStubBytes;
   const auto [first, last] = std::minmax_element(g_hooks.starts + begin, g_hooks.starts + end);
-  void* const pages = MapNear(*first, *last + kHookBytes, size_bytes);
+  void* const pages = MapNear(*first, *last + kHookBytes, size_bytes, kJumpReachBytes);
   if (pages == nullptr) return Fail("no address space near the code", error);
+  const uintptr_t head = reinterpret_cast<uintptr_t>(pages);
+  WriteStubsHead(head);
   for (size_t hook = begin; hook < end; ++hook) {
-    calls[hook] = reinterpret_cast<uintptr_t>(pages) + (hook - begin) * kCallBytes;
-    WriteCall(calls[hook], IndexOfHook(static_cast<uint32_t>(hook)));
+    stubs[hook] = head + kStubsHeadBytes + (hook - begin) * kStubBytes;
+    WriteStub(stubs[hook], head, g_hooks.starts[hook], IndexOfHook(static_cast<uint32_t>(hook)));
   }
+  PublishCode(head, head + size_bytes);
   if (mprotect(pages, size_bytes, PROT_READ | PROT_EXEC) == 0) return true;
   const int cause = errno;
   munmap(pages, size_bytes);
   return Fail(std::string("this system forbids new code: ") + strerror(cause), error);
 }
 
-bool MakeCalls(std::string* error) {
-  if (g_hooks.calls != nullptr) return true;
+bool MakeStubs(std::string* error) {
+  if (g_hooks.stubs != nullptr) return true;
   // Never destroyed, as the list is not.
-  auto& calls = *new std::vector<uintptr_t>(g_hooks.count);
+  auto& stubs = *new std::vector<uintptr_t>(g_hooks.count);
   size_t begin = 0;
   for (const size_t end : *g_hooks.module_ends) {
-    if (!MakeCallsOfModule(begin, end, calls.data(), error)) return delete &calls, false;
+    if (!MakeStubsOfModule(begin, end, stubs.data(), error)) return delete &stubs, false;
     begin = end;
   }
-  g_hooks.calls = &calls;
+  g_hooks.stubs = &stubs;
   return true;
 }
 
-// incq %gs:<place of the function's cell>
-Code CountingCode(uint32_t place) {
-  Code code;
-  code.Add({0x65, 0x48, 0xff, 0x04, 0x25});
-  code.AddWord(place * sizeof(FunctionCell) + offsetof(FunctionCell, current));
-  return code;
-}
-
-// call <the hook's own code>; a no-op of four bytes
-Code CallingCode(uint32_t hook) {
-  Code code;
-  code.AddJump(0xe8, g_hooks.starts[hook], (*g_hooks.calls)[hook]);
-  code.Add({0x0f, 0x1f, 0x40, 0x00});
-  return code;
-}
-
 void WriteHook(uint32_t hook, HookMode mode) {
-  const Code code = mode == HookMode::kCount ? CountingCode(IndexOfHook(hook)) : CallingCode(hook);
-  StoreCode(code, g_hooks.starts[hook]);
+  const uintptr_t at = g_hooks.starts[hook];
+  if (mode == HookMode::kCount) {
+    WriteCountingHook(at, IndexOfHook(hook));
+  } else {
+    WriteCallingHook(at, (*g_hooks.stubs)[hook]);
+  }
+  PublishCode(at, at + kHookBytes);
 }
 
 // Changes the protection of all pages that hooks lie in, one by one: there may be other memory
@@ -211,7 +167,7 @@ bool WriteHooks(HookMode mode, std::string* error) {
 
 HookedFunctions FindHookedFunctions() {
   static std::once_flag once;
-  if (kHasEntryHooks && (answers_for_itself.load() || g_use_hooks_of_host)) {
+  if (answers_for_itself.load() || g_use_hooks_of_host) {
     std::call_once(once, ListHooks);
   }
   return {g_hooks.starts, g_hooks.count};
@@ -248,7 +204,7 @@ bool SetHooksLocked(HookMode mode, std::string* error) {
   if (counts.functions < FunctionTableSize()) {
     return Fail("there is no room to count so many functions; start earlier", error);
   }
-  if (mode == HookMode::kCall && !MakeCalls(error)) return false;
+  if (mode == HookMode::kCall && !MakeStubs(error)) return false;
   // The register is set before the first hook counts: the hooked function may be one that the
   // profiler calls itself.
   if (mode == HookMode::kCount) SetEntryCounters(counts.cells);

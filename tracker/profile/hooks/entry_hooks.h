@@ -3,10 +3,10 @@
 //
 //   g++ or clang++ -fpatchable-function-entry=9 ...      (Bazel: copts)
 //
-// leaves nine bytes of no-ops at the start of each function.  While nothing is recorded only these
-// are executed.  Start() overwrites them, in the executable and in the libraries that it was
-// started with, by
-//   - kind count, style current: one instruction that counts, without a register or call;
+// leaves nine bytes of no-ops at the start of each function; on 64-bit Arm nine no-ops, of which
+// two are enough.  While nothing is recorded only these are executed.  Start() overwrites them, in
+// the executable and in the libraries that it was started with, by
+//   - kind count, style current, x86-64: one instruction that counts, without a register or call;
 //   - otherwise: a call, which pushes the function onto the thread's shadow stack.
 // There is no hook at the end of a function: tail calls stay tail calls.
 //
@@ -25,18 +25,9 @@
 
 namespace allomon::internal {
 
-// Whether hooks can be written on this processor.  Elsewhere no function is hooked.
-#if defined(__x86_64__)
-inline constexpr bool kHasEntryHooks = true;
-#else
-inline constexpr bool kHasEntryHooks = false;
-#endif
-
 // ---- Finds the functions with room for a hook, in the executable and in the shared libraries that
-// it was started with.  It reads their symbol tables and takes the functions that start with nine
-// bytes of no-ops.
-
-inline constexpr size_t kHookBytes = 9;
+// it was started with.  It reads their symbol tables and takes the functions that start with the
+// no-ops of hook_code.h.
 
 // The addresses of the no-ops in this process.  They are grouped by module, in the loader's order,
 // which is the same in every run; in each module they ascend.  A module that is stripped or

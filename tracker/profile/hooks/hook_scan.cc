@@ -1,14 +1,13 @@
 #include <link.h>
 
 #include <algorithm>
-#include <cstring>
 #include <memory>
 #include <string>
-#include <string_view>
 
 #include "tracker/callstack/file_names.h"
 #include "tracker/callstack/unloaded_code.h"
 #include "tracker/profile/hooks/entry_hooks.h"
+#include "tracker/profile/hooks/hook_code.h"
 #include "tracker/symbols/elf_file.h"
 #include "tracker/symbols/elf_functions.h"
 
@@ -35,42 +34,9 @@ std::vector<LoadedModule> ModulesAtStart() {
   return modules;
 }
 
-using Nop = unsigned char[kHookBytes];
-
-// g++ emits nine no-ops of one byte, clang++ one no-op of nine bytes.
-constexpr Nop kNops[] = {
-    {0x90, 0x90, 0x90, 0x90, 0x90, 0x90, 0x90, 0x90, 0x90},
-    {0x66, 0x0f, 0x1f, 0x84, 0x00, 0x00, 0x02, 0x00, 0x00},
-    {0x66, 0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00},
-};
-
-// The instruction at the start of a function that indirect calls may reach, with -fcf-protection.
-constexpr std::string_view kLanding = "\xf3\x0f\x1e\xfa";
-
-// The first byte alone excludes most functions without a hook: their first byte is neither that of
-// a no-op nor that of kLanding.
-bool MayHaveHook(uintptr_t start) {
-  const unsigned char first = *reinterpret_cast<const unsigned char*>(start);
-  return first == 0x90 || first == 0x66 || first == 0xf3;
-}
-
-bool StartsWith(uintptr_t address, const void* bytes, size_t size) {
-  return memcmp(reinterpret_cast<const void*>(address), bytes, size) == 0;
-}
-
 // Whether all bytes that HookOf() reads of a function lie in the code.
 bool CanRead(uintptr_t start, const CodeRange& code) {
-  return start >= code.begin && start < code.end &&
-         code.end - start >= kLanding.size() + kHookBytes;
-}
-
-// Returns the address of the no-ops of the function that starts at `start`; 0 if it has no no-ops.
-uintptr_t HookOf(uintptr_t start) {
-  if (StartsWith(start, kLanding.data(), kLanding.size())) start += kLanding.size();
-  for (const Nop& nop : kNops) {
-    if (StartsWith(start, nop, kHookBytes)) return start;
-  }
-  return 0;
+  return start >= code.begin && start < code.end && code.end - start >= kHookScanBytes;
 }
 
 void AddHooks(const ElfSection& symbols, uintptr_t bias, CodeRange code,

@@ -8,9 +8,6 @@ namespace {
 // Also the lowest address that is tried, since nothing is ever mapped at address 0.
 constexpr uintptr_t kStepBytes = uintptr_t{1} << 20;
 
-// 2 GiB, less the length of a jump, because the displacement of a jump counts from the jump's end.
-constexpr uintptr_t kReachBytes = (uintptr_t{1} << 31) - 64;
-
 void* MapInKernel(uintptr_t at, size_t size_bytes) {
   return mmap(reinterpret_cast<void*>(at), size_bytes, PROT_READ | PROT_WRITE,
               MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
@@ -30,16 +27,17 @@ void* MapExactly(uintptr_t at, size_t size_bytes, const PageMapper& mapper) {
 
 const PageMapper kernel_pages = {MapInKernel, UnmapInKernel};
 
-void* MapNear(uintptr_t begin, uintptr_t end, size_t size_bytes, const PageMapper& mapper) {
-  if (size_bytes > kReachBytes || end - begin > kReachBytes) return nullptr;
-  const uintptr_t lowest = end > kReachBytes + kStepBytes ? end - kReachBytes : kStepBytes;
+void* MapNear(uintptr_t begin, uintptr_t end, size_t size_bytes, uintptr_t reach_bytes,
+              const PageMapper& mapper) {
+  if (size_bytes > reach_bytes || end - begin > reach_bytes) return nullptr;
+  const uintptr_t lowest = end > reach_bytes + kStepBytes ? end - reach_bytes : kStepBytes;
   if (begin > size_bytes) {
     uintptr_t at = (begin - size_bytes) & ~(kStepBytes - 1);
     for (; at >= lowest; at -= kStepBytes) {
       if (void* const pages = MapExactly(at, size_bytes, mapper)) return pages;
     }
   }
-  uintptr_t at = (begin + kReachBytes - size_bytes) & ~(kStepBytes - 1);
+  uintptr_t at = (begin + reach_bytes - size_bytes) & ~(kStepBytes - 1);
   for (; at >= end; at -= kStepBytes) {
     if (void* const pages = MapExactly(at, size_bytes, mapper)) return pages;
   }

@@ -1,4 +1,4 @@
-// Memory within reach of a module's code, for code that is the target of 32-bit displacements.
+// Memory within reach of a module's code, for code that is the target of its jumps.
 #ifndef ALLOMON_TRACKER_PROFILE_HOOKS_MAP_NEAR_H_
 #define ALLOMON_TRACKER_PROFILE_HOOKS_MAP_NEAR_H_
 
@@ -18,12 +18,12 @@ struct PageMapper {
 };
 extern const PageMapper kernel_pages;
 
-// Maps pages of which every byte is within 2 GiB of every byte of the code in [begin, end); nullptr
-// if there is no room.  Places below the code are tried first, from near to far.  Then places above
-// it are tried, from far to near, because the heap of a position-dependent program begins just
-// above its code, and grows.  `begin` is the address of code, so it is at least a mebibyte.  Cost:
-// a system call for each mebibyte tried, 4,096 at most.
-void* MapNear(uintptr_t begin, uintptr_t end, size_t size_bytes,
+// Maps pages of which every byte is less than `reach_bytes` from every byte of the code in [begin,
+// end); nullptr if there is no room.  Places below the code are tried first, from near to far. Then
+// places above it are tried, from far to near, because the heap of a position-dependent program
+// begins just above its code, and grows.  `begin` is the address of code, so it is at least a
+// mebibyte.  Cost: a system call for each mebibyte tried, at most one for each of twice the reach.
+void* MapNear(uintptr_t begin, uintptr_t end, size_t size_bytes, uintptr_t reach_bytes,
               const PageMapper& mapper = kernel_pages);
 
 }  // namespace allomon::internal

@@ -131,16 +131,16 @@ void FindMainStack(ThreadProfile& thread) {
       &__libc_stack_end == nullptr ? 0 : reinterpret_cast<uintptr_t>(__libc_stack_end);
   rlimit limit = {};
   getrlimit(RLIMIT_STACK, &limit);
-  thread.stack_bytes = limit.rlim_cur < kUnlimitedBytes ? limit.rlim_cur : kUnlimitedBytes;
-  thread.stack_low = end - thread.stack_bytes;
+  thread.stack.bytes = limit.rlim_cur < kUnlimitedBytes ? limit.rlim_cur : kUnlimitedBytes;
+  thread.stack.low = end - thread.stack.bytes;
   // The words of main's arguments are above the end; no function returns there.
 }
 
 // The C library puts the thread's own data, to which pthread_self() points, at the stack's end.
 void FindStack(ThreadProfile& thread, size_t stack_bytes) {
   if (stack_bytes != 0) {
-    thread.stack_low = static_cast<uintptr_t>(pthread_self()) - stack_bytes;
-    thread.stack_bytes = stack_bytes;
+    thread.stack.low = static_cast<uintptr_t>(pthread_self()) - stack_bytes;
+    thread.stack.bytes = stack_bytes;
     return;
   }
   if (syscall(SYS_gettid) == syscall(SYS_getpid)) return FindMainStack(thread);
@@ -150,8 +150,8 @@ void FindStack(ThreadProfile& thread, size_t stack_bytes) {
   size_t bytes = 0;
   pthread_attr_getstack(&attributes, &low, &bytes);
   pthread_attr_destroy(&attributes);
-  thread.stack_low = reinterpret_cast<uintptr_t>(low);
-  thread.stack_bytes = bytes;
+  thread.stack.low = reinterpret_cast<uintptr_t>(low);
+  thread.stack.bytes = bytes;
 }
 
 void OnThreadExit(void*) {

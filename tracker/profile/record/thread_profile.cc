@@ -3,6 +3,7 @@
 #include "tracker/base/check.h"
 #include "tracker/profile/record/managed_places.h"
 #include "tracker/profile/record/recording.h"
+#include "tracker/profile/record/shadow_frames.h"
 
 namespace allomon::internal {
 
@@ -11,10 +12,16 @@ __thread OpenScopes open_scopes;
 
 namespace {
 
+// The record of the function that calls it.
+__attribute__((always_inline)) inline bool HasReturned(const ThreadProfile& thread) {
+  const auto record = reinterpret_cast<uintptr_t>(__builtin_frame_address(0));
+  return HasReturned(*thread.top, record, thread.stack);
+}
+
 // Scopes of one frame, of functions inlined into another, have the same address and close in order.
 // So an entry has returned only if its frame is strictly below.
 void PopBelow(ThreadProfile& thread, uintptr_t frame) {
-  while (thread.top->frame < frame || HasReturned(*thread.top)) PopEntry(thread);
+  while (thread.top->frame < frame || HasReturned(thread)) PopEntry(thread);
 }
 
 }  // namespace
@@ -56,8 +63,8 @@ void LeaveFunction(ThreadProfile& thread, uintptr_t frame, uint32_t function) {
 
 void PopDead(ThreadProfile& thread, uintptr_t sp) {
   if (!IsOnOwnStack(thread, sp)) return;
-  if (thread.top->frame >= sp && !HasReturned(*thread.top)) return;
-  while (thread.top->frame < sp || HasReturned(*thread.top)) PopEntry(thread);
+  if (thread.top->frame >= sp && !HasReturned(thread)) return;
+  while (thread.top->frame < sp || HasReturned(thread)) PopEntry(thread);
   NoteRunning(thread);
 }
 

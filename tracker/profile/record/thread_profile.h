@@ -22,6 +22,7 @@
 #include "tracker/profile/record/function_counts.h"
 #include "tracker/profile/record/open_scopes.h"
 #include "tracker/profile/record/recording.h"
+#include "tracker/profile/record/shadow_entry.h"
 
 namespace allomon {
 namespace internal {
@@ -29,13 +30,6 @@ namespace internal {
 struct DataUnit;
 struct ManagedStack;
 struct ThreadTimer;
-
-struct ShadowEntry {
-  uintptr_t frame;           // the address of the function's return address
-  uintptr_t return_address;  // 0: a scope or a managed call, which end by themselves
-  FunctionCell* cell;        // the cell to leave; null: not accounted for, or again on the stack
-  uint32_t function;         // its place in the table
-};
 
 // Plain data in static TLS, all zero at first.
 struct ThreadProfile {
@@ -61,9 +55,8 @@ struct ThreadProfile {
   // The cells of the thread's counts; null unless stack times are wanted.  Stored by the thread
   // that starts or stops a profile.
   std::atomic<FunctionCell*> cells;
-  DataUnit* unit;       // null: the default one
-  uintptr_t stack_low;  // of the stack the thread was born with
-  uintptr_t stack_bytes;
+  DataUnit* unit;  // null: the default one
+  StackRange stack;
   bool busy;
   bool attached;
   // The thread's exit handler has run.  Key destructors that run later count in the common counts
@@ -132,16 +125,7 @@ inline void AddToStackTimes(ThreadProfile& thread, uintptr_t sp, uint64_t amount
 uint32_t RunningFunction(ThreadProfile& thread, uintptr_t sp);
 
 inline bool IsOnOwnStack(const ThreadProfile& thread, uintptr_t address) {
-  return address - thread.stack_low < thread.stack_bytes;
-}
-
-// Reads a word of a stack, which a sanitizer may call out of bounds in other code's frames.
-__attribute__((no_sanitize("address", "thread"))) inline uintptr_t StackWord(uintptr_t address) {
-  return *reinterpret_cast<const volatile uintptr_t*>(address);
-}
-
-inline bool HasReturned(const ShadowEntry& entry) {
-  return entry.return_address != 0 && StackWord(entry.frame) != entry.return_address;
+  return thread.stack.Contains(address);
 }
 
 // Pushes a function and counts its entry.  The caller is `busy` and has popped returned functions.

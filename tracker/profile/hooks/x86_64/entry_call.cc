@@ -1,90 +1,25 @@
 // The function that a hooked function calls.  At a function's start every register may hold an
 // argument.  So this file is compiled for the general registers alone, without instrumentation (see
 // BUILD), and its one function saves each register that it uses.
-#include <cstddef>
-
-#include "tracker/base/check.h"
-#include "tracker/profile/record/thread_profile.h"
-
 #if defined(__x86_64__)
 
-namespace allomon::internal {
-namespace {
+#include <cstddef>
 
-// One instruction, so that a count by a signal handler in between is not lost.
+#include "tracker/profile/hooks/on_entry.h"
+
+namespace allomon::internal {
+
+// One instruction.
 inline void AddOne(std::atomic<uint64_t>& count) { asm("incq %0" : "+m"(count) : : "cc"); }
 
 inline void AddOneOfMany(std::atomic<uint64_t>& count) {
   asm("lock incq %0" : "+m"(count) : : "cc");
 }
 
-// A thread without counts of its own, because it has ended or was refused memory, adds to the
-// counts that all threads share.
-inline void Count(const ThreadProfile& thread, uint32_t function) {
-  ThreadCounts* const counts = thread.step_counts.load(std::memory_order_relaxed);
-  ALLOMON_DCHECK_NE("inv.count.step", counts, nullptr);
-  if (__builtin_expect(counts == thread.counts, 1)) {
-    AddOne(counts->cells[function].current);
-    AddOne(counts->total);
-  } else {
-    AddOneOfMany(counts->At(function).current);
-    AddOneOfMany(counts->total);
-  }
-}
-
-// True in a signal handler that interrupted the profiler, on a thread that is not attached, on
-// another stack (sigaltstack, a coroutine's), and when the shadow stack is full, at a million
-// functions.
-inline bool CannotPush(const ThreadProfile& thread, uintptr_t frame) {
-  return thread.busy | !IsOnOwnStack(thread, frame) | (thread.top >= thread.limit);
-}
-
-inline ShadowEntry* PopReturned(ShadowEntry* top, uintptr_t frame) {
-  while (top->frame <= frame || HasReturned(*top)) {
-    if (__builtin_expect(top->cell != nullptr, 0)) LeaveCell(top->cell);
-    --top;
-  }
-  return top;
-}
-
-}  // namespace
-
 // `frame` is the address of the function's return address.
 extern "C" __attribute__((no_caller_saved_registers, flatten, used)) void AllomonOnEntry(
     uintptr_t frame, uint32_t function) {
-  ThreadProfile& thread = thread_profile;
-  ShadowEntry* const seen = thread.top;
-  const uintptr_t return_address = StackWord(frame);
-  if (!CannotPush(thread, frame)) {
-    if (seen->frame == frame && seen->function == function) {
-      // A call of the same function from the same place.  A pop and a push would change nothing in
-      // between.
-      seen->return_address = return_address;
-    } else {
-      thread.busy = true;
-      std::atomic_signal_fence(std::memory_order_seq_cst);
-      // `thread.top` is read once more: a signal handler may have pushed a function before the
-      // thread was busy.  If its entry were overwritten, that function would stay on the stack for
-      // ever.
-      ShadowEntry* const top = PopReturned(thread.top, frame) + 1;
-      ALLOMON_DCHECK_LT("inv.shadow.order", frame, top[-1].frame);
-      FunctionCell* cell = thread.cells.load(std::memory_order_relaxed);
-      if (cell != nullptr) {
-        cell += function;
-        if (IsOnStack(*cell)) cell = nullptr;
-      }
-      *top = {frame, return_address, cell, function};
-      const bool is_needed =
-          cell != nullptr || thread.outermost_cells.load(std::memory_order_relaxed) == nullptr;
-      std::atomic_signal_fence(std::memory_order_seq_cst);
-      thread.top = is_needed ? top : top - 1;
-      std::atomic_signal_fence(std::memory_order_seq_cst);
-      if (cell != nullptr) EnterCell(cell, thread.counts);
-      std::atomic_signal_fence(std::memory_order_seq_cst);
-      thread.busy = false;
-    }
-  }
-  if (thread.step.load(std::memory_order_relaxed) != 0) Count(thread, function);
+  OnEntry(frame, StackWord(frame), 0, function);
 }
 
 // The stack holds, from the top: the function's number; the return address into the hooked
@@ -190,9 +125,5 @@ AllomonEntryCall:
 )");
 
 }  // namespace allomon::internal
-
-#else
-
-extern "C" void AllomonEntryCall() {}
 
 #endif
