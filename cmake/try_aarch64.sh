@@ -40,7 +40,7 @@ suites=(
   "recording/kill_test"
   "recording/peak_test"
   "recording/recorder_test"
-  "recording/threads_test"
+  "recording/rows_test"
   "semantics/law_test"
   "semantics/lifecycle_test"
   "semantics/model_test"
@@ -114,7 +114,7 @@ for suite in "${suites[@]}"; do
   read -r -d '' -a words <<<"$suite" || true
   log=$scratch/suite.log status=0
   cases=$(IFS=: && echo "${words[*]:1}")
-  timeout "$seconds_for_a_suite" qemu-aarch64 -L "$root" "tests/${words[0]}" \
+  timeout -k 10 "$seconds_for_a_suite" qemu-aarch64 -L "$root" "tests/${words[0]}" \
     "--gtest_filter=-$cases" >"$log" 2>&1 </dev/null || status=$?
   # A suite whose cases are all left out has tested nothing.
   [[ $status -ne 0 ]] || grep -q '^\[  PASSED  \] [1-9]' "$log" || status=1
@@ -127,10 +127,11 @@ record() { # function, program, argument...
   local function=$1 program=$2 recording status=0
   recording=$scratch/$(basename "$2").rec
   shift 2
-  qemu-aarch64 -L "$root" -E LD_PRELOAD="$build/lib/liballomon.so" \
+  timeout -k 10 "$seconds_for_a_suite" \
+    qemu-aarch64 -L "$root" -E LD_PRELOAD="$build/lib/liballomon.so" \
     -E ALLOMON_RECORD="$recording" -E PYTHONDONTWRITEBYTECODE=1 "$root/usr/bin/$program" "$@" \
     >"$scratch/out" 2>&1 </dev/null || status=$?
-  "$allomon" report "$recording" >"$scratch/report" 2>&1 || status=1
+  timeout -k 10 "$seconds_for_a_suite" "$allomon" report "$recording" >"$scratch/report" 2>&1 || status=1
   grep -q "^$function" "$scratch/report" || status=1
   [[ $status -eq 0 ]] || cat "$scratch/out" "$scratch/report"
   count "a recording of $program names $function" "$status"

@@ -2,6 +2,8 @@
 
 #include <sys/mman.h>
 
+#include <algorithm>
+
 #include "allocator/range/range_memory.h"
 #include "tracker/base/check.h"
 #include "tracker/base/page_size.h"
@@ -22,6 +24,12 @@ inline size_t MetaGranulesPerCommit() {
 constexpr size_t kLargestBridgeBytes = size_t{64} << 20;
 
 size_t RoundUp(size_t value, size_t step) { return (value + step - 1) / step * step; }
+
+// A page of 64 KiB is two granules: what a run has of its last page is no other run's, since pages
+// are mapped and given back whole.
+size_t GranulesOfPage() { return std::max<size_t>(PageBytes() / LargeRuns::kGranuleBytes, 1); }
+size_t EndOfPages(size_t granule) { return RoundUp(granule, GranulesOfPage()); }
+size_t StartOfPages(size_t granule) { return granule / GranulesOfPage() * GranulesOfPage(); }
 
 }  // namespace
 
@@ -90,15 +98,16 @@ LargeRuns::Run* LargeRuns::AllocateFreshLocked(uint32_t size_class, bool aligned
   size_t first = next_granule_;
   if (aligned) first = RoundUp(base_ / kGranuleBytes + first, units) - base_ / kGranuleBytes;
   if (units > granules_ || first > granules_ - units) return nullptr;
+  if (EndOfPages(first + units) > granules_) return nullptr;
   // A small gap left by alignment is mapped, too.  Otherwise each run between two gaps would be a
   // mapping of its own, and the kernel allows a process 65,530 mappings.
   const bool bridged = (first - next_granule_) * kGranuleBytes <= kLargestBridgeBytes;
-  const size_t begin = bridged ? next_granule_ : first;
-  if (!CommitMetaLocked(first) ||
-      !CommitRangePages(base_ + begin * kGranuleBytes, (first + units - begin) * kGranuleBytes)) {
+  const size_t begin = bridged ? next_granule_ : StartOfPages(first);
+  const size_t bytes = (EndOfPages(first + units) - begin) * kGranuleBytes;
+  if (!CommitMetaLocked(first) || !CommitRangePages(base_ + begin * kGranuleBytes, bytes)) {
     return nullptr;
   }
-  next_granule_ = first + units;
+  next_granule_ = EndOfPages(first + units);
   Run* run = &runs_[first];
   ALLOMON_DCHECK("inv.run.fresh", run->handle == 0 && run->next_free == 0 && !run->dirty);
   ALLOMON_DCHECK_LE("inv.run.fresh", next_granule_, granules_);

@@ -5,7 +5,7 @@
 // maps, protects, moves or takes back begins at a multiple of PageBytes().
 //
 // Both may be called anywhere: inside malloc and in signal handlers.  Cost: nothing on x86-64;
-// elsewhere a call into the C library, which has the number in memory.
+// elsewhere a call into the C library, and a load there.
 #ifndef ALLOMON_TRACKER_BASE_PAGE_SIZE_H_
 #define ALLOMON_TRACKER_BASE_PAGE_SIZE_H_
 
@@ -22,7 +22,7 @@ inline constexpr size_t kLeastPageBytes = 4096;
 constexpr size_t PageBytes() { return kLeastPageBytes; }
 #else
 // On 64-bit Arm a kernel is built for pages of 4, 16 or 64 KiB.
-inline size_t PageBytes() { return static_cast<size_t>(sysconf(_SC_PAGESIZE)); }
+inline size_t PageBytes() { return static_cast<size_t>(getpagesize()); }
 #endif
 
 // The least multiple of a page that is at least `value`, which is less than SIZE_MAX - PageBytes().

@@ -10,6 +10,7 @@
 #include "tracker/core/control.h"
 #include "tracker/core/fork.h"
 #include "tracker/profile/hooks/entry_hooks.h"
+#include "tracker/profile/hooks/hook_code.h"
 #include "tracker/profile/record/data_units.h"
 #include "tracker/profile/record/recording.h"
 #include "tracker/profile/record/thread_attachment.h"
@@ -70,7 +71,7 @@ RecordingError CheckOptions(const RecordingOptions& options, std::string* error)
   if (options.kind == ProfileKind::kCount && !HasFunctions() && ManagedFunctionCount() == 0) {
     *error =
         "nothing to count: name functions by ALLOMON_FUNCTION(), or compile with "
-        "-fpatchable-function-entry=9 (no other number) and leave the symbols in";
+        "-fpatchable-function-entry=9 (no other number on x86-64) and leave the symbols in";
     return RecordingError::kNothingToRecord;
   }
   return RecordingError::kNone;
@@ -78,6 +79,7 @@ RecordingError CheckOptions(const RecordingOptions& options, std::string* error)
 
 HookMode HooksFor(const RecordingOptions& options) {
   if (options.live) return HookMode::kNone;
+  if (options.kind == ProfileKind::kTime && !kTicksSeeReturns) return HookMode::kNone;
   if (options.style == ProfileStyle::kStack) return HookMode::kCall;
   if (options.kind == ProfileKind::kCount) return HookMode::kCount;
   return WouldChargeCallstacks(options.kind) ? HookMode::kNone : HookMode::kCall;

@@ -11,6 +11,8 @@
 //   kJumpReachBytes   a stub and the module's hooks lie within it
 //   kReplacedAtOnce   another thread that runs a hook while it is written runs the old code or the
 //                     new one
+//   kTicksSeeReturns  a signal handler can tell that a hooked function has returned: time profiles
+//                     have hooks
 //   MayHaveHook(start)
 //                     whether a function may have a hook, by its first byte: excludes most that
 //                     have none
