@@ -131,7 +131,8 @@ record() { # function, program, argument...
     qemu-aarch64 -L "$root" -E LD_PRELOAD="$build/lib/liballomon.so" \
     -E ALLOMON_RECORD="$recording" -E PYTHONDONTWRITEBYTECODE=1 "$root/usr/bin/$program" "$@" \
     >"$scratch/out" 2>&1 </dev/null || status=$?
-  timeout -k 10 "$seconds_for_a_suite" "$allomon" report "$recording" >"$scratch/report" 2>&1 || status=1
+  timeout -k 10 "$seconds_for_a_suite" "$allomon" report "$recording" >"$scratch/report" 2>&1 ||
+    status=1
   grep -q "^$function" "$scratch/report" || status=1
   [[ $status -eq 0 ]] || cat "$scratch/out" "$scratch/report"
   count "a recording of $program names $function" "$status"
