@@ -25,10 +25,11 @@ TEST(SizeClassesTest, EverySizeUpToTheLastClassIsRoundedSo) {
 TEST(SizeClassesTest, LargerBlocksAreWholePages) {
   for (uint64_t size = kMostClassBytes + 1; size < uint64_t{1} << 26; size += size / 7) {
     const uint64_t bytes = ClassBytes(size);
-    ASSERT_EQ(bytes % kPageBytes, 0u) << size;
+    ASSERT_EQ(bytes % kLargeStepBytes, 0u) << size;
     ASSERT_GE(bytes, size);
-    ASSERT_LT(bytes - size, kPageBytes) << size;
-    ASSERT_LE(bytes, (UsableBytes(size) + kPageBytes - 1) / kPageBytes * kPageBytes) << size;
+    ASSERT_LT(bytes - size, kLargeStepBytes) << size;
+    ASSERT_LE(bytes, (UsableBytes(size) + kLargeStepBytes - 1) / kLargeStepBytes * kLargeStepBytes)
+        << size;
   }
 }
 

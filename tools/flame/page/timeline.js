@@ -1,6 +1,6 @@
 // The timeline: live bytes as an area and, where it is known, the rest of the resident memory as one
-// on top of it, allocated bytes as a line with a scale of its own, the peak, and a selected span.  Live blocks have ages, so a span selects those that were born in it; other
-// samples have no time.
+// on top of it, allocated bytes as a line with a scale of its own, the peak, and a selected span.
+// Live blocks have ages, so a span selects those that were born in it; other samples have no time.
 
 const TIMELINE_MARGIN = {left: 64, right: 70, top: 14, bottom: 20};
 
@@ -29,7 +29,8 @@ class Timeline {
     this.isDragged = false;
     const all = [shown, before].filter(Boolean);
     this.seconds = Math.max(...all.map((series) => series.seconds)) || 1;
-    this.mostLive = Math.max(...all.map((series) => series.most('most')), shown.most('resident')) || 1;
+    this.mostLive =
+        Math.max(...all.map((series) => series.most('most')), shown.most('resident')) || 1;
     this.mostAllocated = Math.max(...all.map((series) => series.most('allocated'))) || 1;
     this.listen();
     this.describe();
