@@ -39,7 +39,8 @@ if(TARGET portable_preloaded AND Python3_FOUND)
     COMMAND "${Python3_EXECUTABLE}" "${PROJECT_SOURCE_DIR}/cmake/package/sbom.py"
       "--version=${PROJECT_VERSION}" "--sbom=${portable}/allomon.spdx.json"
       "--licences=${portable}/third_party_licences" "--mimalloc=${ALLOMON_MIMALLOC_SOURCE}"
-      "--httplib=${ALLOMON_HTTPLIB_SOURCE}" ${portable_archives} "${ALLOMON_JSON_HEADER}" VERBATIM)
+      "--httplib=${ALLOMON_HTTPLIB_SOURCE}" "--root=${CMAKE_SYSROOT}"
+      "--compiler=${CMAKE_CXX_COMPILER}" ${portable_archives} "${ALLOMON_JSON_HEADER}" VERBATIM)
   add_custom_target(allomon_sbom DEPENDS ${parts})
   add_dependencies(allomon_portable allomon_sbom)
   install(FILES ${parts} DESTINATION share/doc/allomon ${for_packages})
@@ -75,7 +76,7 @@ allomon (${PROJECT_VERSION}) unstable; urgency=medium
   install(FILES "${changelog}.gz" DESTINATION share/doc/allomon ${for_packages})
 endif()
 set(CPACK_PACKAGE_DESCRIPTION_SUMMARY "heap profiler for C++ programs, preloaded or linked")
-set(CPACK_PACKAGE_FILE_NAME "allomon-${PROJECT_VERSION}-linux-x86_64")
+set(CPACK_PACKAGE_FILE_NAME "allomon-${PROJECT_VERSION}-linux-${CMAKE_SYSTEM_PROCESSOR}")
 set(CPACK_ARCHIVE_FILE_EXTENSION .tar.gz)
 set(CPACK_STRIP_FILES ON)
 set(CPACK_INSTALL_DEFAULT_DIRECTORY_PERMISSIONS
@@ -85,8 +86,8 @@ set(CPACK_INSTALL_COMMANDS
 set(this_project "${CMAKE_BINARY_DIR};${PROJECT_NAME}")
 set(CPACK_INSTALL_CMAKE_PROJECTS "${this_project};Unspecified;/;${this_project};packages;/")
 
-set(CPACK_DEBIAN_FILE_NAME "allomon_${PROJECT_VERSION}_amd64.deb")
-set(CPACK_DEBIAN_PACKAGE_ARCHITECTURE amd64)
+set(CPACK_DEBIAN_FILE_NAME "allomon_${PROJECT_VERSION}_${debian_architecture}.deb")
+set(CPACK_DEBIAN_PACKAGE_ARCHITECTURE ${debian_architecture})
 set(CPACK_DEBIAN_PACKAGE_SECTION devel)
 set(CPACK_DEBIAN_PACKAGE_DEPENDS "libc6 (>= 2.31)")
 # For programs that link the static libraries; commands and liballomon.so need none of them.
@@ -102,7 +103,7 @@ libraries and the files for CMake and pkg-config are in the package, too.")
 set(CPACK_DEBIAN_PACKAGE_CONTROL_EXTRA "${PROJECT_SOURCE_DIR}/cmake/package/triggers")
 include(CPack)
 
-if(ALLOMON_BUILD_TESTS)
+if(ALLOMON_BUILD_TESTS AND NOT CMAKE_CROSSCOMPILING)
   add_test(NAME package_test COMMAND "${PROJECT_SOURCE_DIR}/tests/package/package_test.sh"
     "${CMAKE_CPACK_COMMAND}" "${CMAKE_BINARY_DIR}")
   set_tests_properties(package_test PROPERTIES SKIP_RETURN_CODE 77 TIMEOUT 900)

@@ -3,7 +3,14 @@
 # directory, and run on glibc 2.31 and all later ones.  README.md says why it is done like this.
 #
 # Nothing here is built or fetched unless the target is asked for; cpack does.
-set(ALLOMON_GLIBC "${PROJECT_SOURCE_DIR}/.deps/glibc-2.31" CACHE PATH
+if(CMAKE_SYSTEM_PROCESSOR STREQUAL aarch64)
+  set(debian_architecture arm64)
+  set(glibc_folder glibc-2.31-arm64)
+else()
+  set(debian_architecture amd64)
+  set(glibc_folder glibc-2.31)
+endif()
+set(ALLOMON_GLIBC "${PROJECT_SOURCE_DIR}/.deps/${glibc_folder}" CACHE PATH
   "an unpacked glibc 2.31 for packages; fetched with apt if it is not there")
 set(portable "${CMAKE_CURRENT_BINARY_DIR}/portable")
 
@@ -25,16 +32,17 @@ foreach(name IN LISTS ALLOMON_STATIC_STATIC_LIBRARIES ITEMS iberty)
     endif()
   endif()
 endforeach()
-if(NOT ALLOMON_STATIC_FOUND OR portable_missing OR NOT CMAKE_SYSTEM_PROCESSOR STREQUAL x86_64)
-  message(STATUS "no packages: they need x86-64 and static libraries: ${portable_missing}")
+if(NOT ALLOMON_STATIC_FOUND OR portable_missing)
+  message(STATUS "no packages: they need static libraries: ${portable_missing}")
   add_custom_target(allomon_portable COMMAND "${CMAKE_COMMAND}" -E echo
-    "packages need x86-64 and static libraries that are missing: ${portable_missing}"
+    "packages need static libraries that are missing: ${portable_missing}"
     COMMAND "${CMAKE_COMMAND}" -E false VERBATIM)
   return()
 endif()
 
 add_custom_target(allomon_glibc
-  COMMAND "${PROJECT_SOURCE_DIR}/tools/setup/fetch_glibc.sh" "${ALLOMON_GLIBC}" VERBATIM)
+  COMMAND "${PROJECT_SOURCE_DIR}/tools/setup/fetch_glibc.sh" "${ALLOMON_GLIBC}"
+    "${debian_architecture}" VERBATIM)
 allomon_sources(old_glibc_sources allocator/old_glibc/*.cc)
 add_library(allomon_old_glibc OBJECT EXCLUDE_FROM_ALL ${old_glibc_sources})
 target_link_libraries(allomon_old_glibc PRIVATE allomon_flags)
@@ -44,7 +52,7 @@ add_custom_target(allomon_portable)
 # Links `target` with the old C library, and puts it into `folder`.  What the C library of a later
 # Debian has in one file is in three there.
 function(allomon_portable target folder name)
-  set(libraries "${ALLOMON_GLIBC}/usr/lib/x86_64-linux-gnu")
+  set(libraries "${ALLOMON_GLIBC}/usr/lib/${CMAKE_SYSTEM_PROCESSOR}-linux-gnu")
   set_target_properties(${target} PROPERTIES EXCLUDE_FROM_ALL ON OUTPUT_NAME ${name}
     RUNTIME_OUTPUT_DIRECTORY "${portable}/${folder}"
     LIBRARY_OUTPUT_DIRECTORY "${portable}/${folder}")

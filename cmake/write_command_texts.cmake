@@ -1,16 +1,16 @@
 # cmake -DALLOMON=command -DMLPROF=command -DPROF=command -DGZIP=gzip -DFOLDER=folder
-#   -P write_command_texts.cmake
+#   [-DEMULATOR=command;argument...] -P write_command_texts.cmake
 #
 # Writes man1/ and completions/, by asking the commands, and `written` at the end.
 file(REMOVE_RECURSE "${FOLDER}")
 file(MAKE_DIRECTORY "${FOLDER}/man1" "${FOLDER}/completions")
 
 function(write_text file)
-  execute_process(COMMAND "${ALLOMON}" help ${ARGN} OUTPUT_FILE "${FOLDER}/${file}"
+  execute_process(COMMAND ${EMULATOR} "${ALLOMON}" help ${ARGN} OUTPUT_FILE "${FOLDER}/${file}"
     COMMAND_ERROR_IS_FATAL ANY)
 endfunction()
 
-execute_process(COMMAND "${ALLOMON}" help --names OUTPUT_VARIABLE commands
+execute_process(COMMAND ${EMULATOR} "${ALLOMON}" help --names OUTPUT_VARIABLE commands
   OUTPUT_STRIP_TRAILING_WHITESPACE COMMAND_ERROR_IS_FATAL ANY)
 string(REPLACE "\n" ";" commands "${commands}")
 write_text(man1/allomon.1 --man)
@@ -23,7 +23,8 @@ endforeach()
 
 # MLton's command and System V's have no pages of their own: what --help says is one.
 function(write_help_page command name summary)
-  execute_process(COMMAND "${command}" --help OUTPUT_VARIABLE text COMMAND_ERROR_IS_FATAL ANY)
+  execute_process(COMMAND ${EMULATOR} "${command}" --help OUTPUT_VARIABLE text
+    COMMAND_ERROR_IS_FATAL ANY)
   string(REPLACE "\\" "\\e" text "${text}")
   string(REPLACE "-" "\\-" text "${text}")
   # A line that begins with a dot or a quote would be a request of roff's.

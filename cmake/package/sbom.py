@@ -1,16 +1,18 @@
 #!/usr/bin/env python3
 """Writes what a package contains of other works: an SBOM (SPDX 2.3, JSON) and their licences.
 
-  sbom.py --version=V --sbom=FILE --licences=FILE [--mimalloc=FOLDER] [--httplib=FOLDER] LIBRARY...
+  sbom.py --version=V --sbom=FILE --licences=FILE [--mimalloc=FOLDER] [--httplib=FOLDER]
+          [--root=FOLDER] [--compiler=COMMAND] LIBRARY...
 
 LIBRARY is a file that the commands are linked with, or a header of which they are made.  Debian's
 package of the file has its version, and the text of its licence.  The works that are unpacked from
-source packages are given by their folders.  Nothing depends on the time, but for SOURCE_DATE_EPOCH.
+source packages are given by their folders.  A LIBRARY below the root is of a package that was
+unpacked there; the others, and the compiler's own, are of this machine.  Nothing depends on the
+time, but for SOURCE_DATE_EPOCH.
 """
 
 import argparse
 import datetime
-import glob
 import hashlib
 import json
 import os
@@ -46,21 +48,30 @@ def run(*argv):
     return done.stdout if done.returncode == 0 else ""
 
 
-def package_of(path):
+def package_of(path, root):
     """The binary package that owns the file, "" if none does."""
-    for name in (path, os.path.realpath(path), path.replace("/usr/lib/", "/lib/", 1)):
-        owner = run("dpkg-query", "-S", name).split(": ")[0]
+    real = os.path.realpath(path)[len(root) :]
+    path = path[len(root) :]
+    for name in (path, real, path.replace("/usr/lib/", "/lib/", 1)):
+        owner = run("dpkg-query", f"--admindir={root}/var/lib/dpkg", "-S", name).split(": ")[0]
         if owner:
             return owner.split(",")[0]
     return ""
 
 
-def work_of_package(package):
+def work_of_package(package, root):
     """(source package without a number of gcc's, version, file of the licence)."""
-    fields = run("dpkg-query", "-W", "-f", "${source:Package}\t${source:Version}", package)
+    fields = run(
+        "dpkg-query",
+        f"--admindir={root}/var/lib/dpkg",
+        "-W",
+        "-f",
+        "${source:Package}\t${source:Version}",
+        package,
+    )
     source, _, version = fields.partition("\t")
-    source = re.sub(r"^gcc-\d+$", "gcc", source)
-    return source, version, f"/usr/share/doc/{package.split(':')[0]}/copyright"
+    source = re.sub(r"^gcc-\d+(-cross)?$", "gcc", source)
+    return source, version, f"{root}/usr/share/doc/{package.split(':')[0]}/copyright"
 
 
 def work_of_folder(source, folder):
@@ -84,10 +95,11 @@ def works_of(args):
         if folder:
             found[source] = work_of_folder(source, folder)
     for path in args.libraries:
-        package = package_of(path)
+        root = args.root if args.root and path.startswith(args.root + "/") else ""
+        package = package_of(path, root)
         if not package:
             raise Problem(f"{path} is of no Debian package: link with the one of a -dev package")
-        work = work_of_package(package)
+        work = work_of_package(package, root)
         found[work[0]] = work
     for source, (_, _, licence) in found.items():
         if source not in WORKS:
@@ -163,10 +175,10 @@ def write(path, text):
         file.write(text)
 
 
-def runtime_library():
+def runtime_library(compiler):
     """The archive that the compiler links into commands, beside what is asked for."""
-    found = sorted(glob.glob("/usr/lib/gcc/x86_64-linux-gnu/*/libstdc++.a"))
-    return found[-1:]
+    name = run(compiler, "-print-file-name=libstdc++.a").strip()
+    return [os.path.realpath(name)] if name.startswith("/") else []
 
 
 def main(argv):
@@ -176,9 +188,11 @@ def main(argv):
     parser.add_argument("--licences", required=True)
     parser.add_argument("--mimalloc", default="")
     parser.add_argument("--httplib", default="")
+    parser.add_argument("--root", default="")
+    parser.add_argument("--compiler", default="g++")
     parser.add_argument("libraries", nargs="*")
     args = parser.parse_args(argv)
-    args.libraries += runtime_library()
+    args.libraries += runtime_library(args.compiler)
     try:
         works = works_of(args)
         write(args.sbom, json.dumps(document(args.version, works), indent=2) + "\n")

@@ -57,8 +57,12 @@ apt-get "${options[@]}" -q update >"$private/log" 2>&1 ||
 apt-get "${options[@]}" -q --yes --no-install-recommends --download-only install "$@" \
   >"$private/log" 2>&1 || fail "apt could not download the packages for arm64."
 
-# Packages of Debian 12 have files in /lib and /bin, which are links.
+# Packages of Debian 12 have files in /lib and /bin, which are links.  dpkg-query answers for the
+# folder by --admindir: which package a file is of, and its version.
 rm -rf "$directory.new"
+database=$directory.new/var/lib/dpkg
+mkdir -p "$database/info"
+echo 1 >"$database/info/format"
 for folder in bin lib sbin; do
   mkdir -p "$directory.new/usr/$folder"
   ln -s "usr/$folder" "$directory.new/$folder"
@@ -67,6 +71,11 @@ for package in "$private"/cache/archives/*.deb; do
   dpkg-deb --fsys-tarfile "$package" |
     tar -x --keep-directory-symlink --no-same-owner -C "$directory.new" >>"$private/log" 2>&1 ||
     fail "$(basename "$package") did not unpack; the disk may be full."
+  name=$(dpkg-deb --field "$package" Package)
+  [[ $(dpkg-deb --field "$package" Multi-Arch) != same ]] || name+=:arm64
+  dpkg-deb --fsys-tarfile "$package" | tar -t | sed 's,^[.],,; s,/$,,; s,^$,/.,' \
+    >"$database/info/$name.list"
+  { dpkg-deb --field "$package" && printf 'Status: install ok unpacked\n\n'; } >>"$database/status"
 done
 
 # Links of packages are absolute, and would lead to the machine's own libraries.

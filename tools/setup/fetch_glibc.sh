@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# usage: fetch_glibc.sh DIRECTORY
+# usage: fetch_glibc.sh DIRECTORY [amd64|arm64]
 #
 # Unpacks the C library of Debian 11 (glibc 2.31) into DIRECTORY.  Packages are linked with it, so
 # that they run on it and on all later versions.  It is libc6 and libc6-dev, without files that a
@@ -12,9 +12,15 @@ set -euo pipefail
 
 release=bullseye
 
-[[ $# -eq 1 ]] || { sed -n '2s/^# //p' "$0" >&2; exit 2; }
+architecture=${2:-amd64}
+case $architecture in
+  amd64) libraries=usr/lib/x86_64-linux-gnu ;;
+  arm64) libraries=usr/lib/aarch64-linux-gnu ;;
+  *) set -- ;;
+esac
+[[ $# -ge 1 ]] || { sed -n '2s/^# //p' "$0" >&2; exit 2; }
 directory=$1
-[[ -e $directory/usr/lib/x86_64-linux-gnu/libc_nonshared.a ]] && exit
+[[ -e $directory/$libraries/libc_nonshared.a ]] && exit
 
 fail() {
   if [[ -s ${private:-}/log ]]; then tail -n 15 "$private/log" >&2; fi
@@ -40,7 +46,7 @@ chmod 777 "$private/download"
 mirror=$(apt-get indextargets --format '$(ORIGIN) $(COMPONENT) $(RELEASE) $(SITE)' 2>/dev/null |
   awk '$1 == "Debian" && $2 == "main" && $3 !~ /-/ { print $4; exit }')
 [[ $mirror ]] || fail "apt has no list of a mirror of Debian: apt-get update, then run this again."
-echo "deb $mirror $release main" >"$private/sources.list"
+echo "deb [arch=$architecture] $mirror $release main" >"$private/sources.list"
 
 options=(
   -o Dir::Etc::SourceList="$private/sources.list"
@@ -48,7 +54,8 @@ options=(
   -o Dir::State::Lists="$private/lists"
   -o Dir::Cache="$private/cache"
   -o Acquire::AllowInsecureRepositories=false
-  -o APT::Architecture=amd64
+  -o APT::Architecture="$architecture"
+  -o APT::Architectures::="$architecture"
   -o APT::Get::AllowUnauthenticated=false
 )
 echo "fetching the C library of Debian 11 with apt (once; a few seconds)" >&2
@@ -71,7 +78,7 @@ done
 # Compilations use the machine's own headers, and no C library is linked statically.
 cd "$directory.new"
 find . -name '*.a' ! -name libc_nonshared.a -delete
-rm -rf etc sbin usr/bin usr/sbin usr/share usr/include usr/lib/x86_64-linux-gnu/{gconv,audit}
+rm -rf etc sbin usr/bin usr/sbin usr/share usr/include "$libraries"/{gconv,audit}
 # Links of packages are absolute, and would lead to the machine's own libraries.
 find . -type l | while read -r link; do
   target=$(readlink "$link")
