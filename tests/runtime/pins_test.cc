@@ -270,6 +270,8 @@ TEST_P(PinsTest, ATrackerHearsOfOnePromotionAndOneDeath) {
   EXPECT_EQ(told.died_young + told.died_old, 1u);
 }
 
+// Sanitizers leave room between the variables of the program's own frames, where words stay, too.
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
 __attribute__((noinline)) Local<Cell> Append(Local<Cell> end) {
   const Local<Cell> cell = make<Cell>(end->head + 1, nullptr);
   end->tail = cell;
@@ -296,6 +298,7 @@ TEST(StreamTest, KeepsNoMoreThanItsEnd) {
   EXPECT_EQ(Stream(kLength), (kLength + 1) * (kLength + 2) / 2 - 1);
   EXPECT_LT(heap->statistics().promoted_words, uint64_t{3 * kLength / 10});
 }
+#endif
 
 }  // namespace
 }  // namespace allomon::gc
