@@ -45,7 +45,7 @@ suites=(
   "semantics/lifecycle_test"
   "semantics/model_test"
   "semantics/start_stop_test"
-  "semantics/exit_in_callback_test"
+  "semantics/survivors_test"
 )
 seconds_for_a_suite=120
 
