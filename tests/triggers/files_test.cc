@@ -251,7 +251,7 @@ using internal::MemoryLimit;
 using internal::MemoryUsage;
 
 MemoryUsage ReadIn(const std::string& root, uint32_t percent = 90) {
-  MemoryLimit limit(root.c_str());
+  MemoryLimit limit(MemoryLimit::Bound::kKills, root.c_str());
   return limit.Read(percent, 0);
 }
 
@@ -340,7 +340,7 @@ TEST_F(MemoryLimitTest, FilesThatMakeNoSenseAreNoLimit) {
 }
 
 TEST_F(MemoryLimitTest, LimitThatComesLaterIsFound) {
-  MemoryLimit limit(root_.c_str());
+  MemoryLimit limit(MemoryLimit::Bound::kKills, root_.c_str());
   EXPECT_EQ(limit.Read(90, 0).limit_bytes, 0u);
   Write("proc/self/cgroup", "0::/\n");
   Write("sys/fs/cgroup/memory.max", "1000\n");

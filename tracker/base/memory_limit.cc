@@ -4,6 +4,8 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include <algorithm>
+
 #include "tracker/base/check.h"
 #include "tracker/base/sys/raw_calls.h"
 
@@ -93,12 +95,12 @@ bool MemoryLimit::ReadNumber(size_t level_length, const char* name, uint64_t* nu
 
 bool MemoryLimit::ReadBound(size_t level_length, uint64_t* limit) {
   *limit = kNoLimit;
-  uint64_t bytes = 0;
-  const char* const name = (is_v1_ ? kNamesV1 : kNamesV2).limit;
-  if (ReadNumber(level_length, name, &bytes)) *limit = bytes < *limit ? bytes : *limit;
-  if (bound_ == Bound::kSlows && !is_v1_ && ReadNumber(level_length, kHighV2, &bytes)) {
-    *limit = bytes < *limit ? bytes : *limit;
-  }
+  const auto read = [&](const char* name) {
+    uint64_t bytes = 0;
+    if (ReadNumber(level_length, name, &bytes)) *limit = std::min(*limit, bytes);
+  };
+  read((is_v1_ ? kNamesV1 : kNamesV2).limit);
+  if (bound_ == Bound::kSlows && !is_v1_) read(kHighV2);
   return *limit < kNoLimit;
 }
 

@@ -34,7 +34,6 @@ class MemoryLimit {
   constexpr MemoryLimit() = default;
   // `root` replaces the root directory, for tests.
   constexpr explicit MemoryLimit(Bound bound, const char* root = "") : bound_(bound), root_(root) {}
-  constexpr explicit MemoryLimit(const char* root) : root_(root) {}
 
   // Returns the nearest limit.  From `percent` of a cgroup's limit on, file pages that the kernel
   // would drop first (inactive_file) are not counted.  `nanos` is the current time of a clock that
