@@ -337,7 +337,11 @@ TEST_P(DroppedMemoryTest, GoesBackByOneCollection) {
     for (long i = 0; i < 4'000'000; ++i) list = make<Cell>(i, list);
     Root<Array<Bytes>> large = make_array<Bytes>(3000);
     for (size_t i = 0; i < 3000; ++i) large->at(i) = make_bytes(std::string(30'000, 'x'));
-    EXPECT_GT(ResidentBytes(), before + 150 * kMiB);
+    EXPECT_GT(heap->statistics().old_space_bytes, 150 * kMiB);
+    // A sanitizer's own memory may go back meanwhile: 53 MiB less were seen.
+    if (!kHasSanitizer) {
+      EXPECT_GT(ResidentBytes(), before + 150 * kMiB);
+    }
     list = nullptr;
     large = nullptr;
     heap->CollectFromTop(CollectionKind::kMajor);
