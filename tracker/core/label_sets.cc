@@ -58,7 +58,7 @@ LabelSetId LabelSets::AddLocked(uint32_t hash, std::string_view text) {
   record->bytes = static_cast<uint32_t>(text.size());
   memcpy(record->text, text.data(), text.size());
   bytes_ += text.size();
-  // Pairs with the acquire in View(): the text is there.
+  // Pairs with the acquire in ViewSlow(): the text is there.
   refs_.At(id).store(ref, std::memory_order_release);
   size_.store(size() + 1, std::memory_order_release);
   Buckets& buckets = *buckets_.load(std::memory_order_relaxed);
@@ -78,8 +78,7 @@ LabelSets::Buckets* LabelSets::BucketsLocked() {
   return buckets;
 }
 
-LabelSet LabelSets::View(LabelSetId id) const {
-  if (id == 0) return {};
+LabelSet LabelSets::ViewSlow(LabelSetId id) const {
   if (id == kOtherLabels) return LabelSet(id, {kOtherText, sizeof(kOtherText)});
   const std::atomic<uint32_t>* const ref = refs_.Find(id);
   // Pairs with the release in the function that adds a set.

@@ -33,7 +33,10 @@ class LabelSets {
   // Interns `text`, in the form of label_text.h.  A new set is added only if there are fewer than
   // `most`.  Returns 0 if there is no room.
   LabelSetId Intern(std::string_view text, uint32_t most);
-  LabelSet View(LabelSetId id) const;
+  // Most threads have no labels.
+  LabelSet View(LabelSetId id) const {
+    return __builtin_expect(id == 0, 1) ? LabelSet() : ViewSlow(id);
+  }
 
   // kOtherLabels not counted.
   // Pairs with the release of an added set: sets below the size can be viewed.
@@ -54,6 +57,7 @@ class LabelSets {
     std::atomic<uint64_t> words[kBuckets];  // hash << 32 | record; 0 is empty
   };
 
+  LabelSet ViewSlow(LabelSetId id) const;
   LabelSetId Find(const Buckets& buckets, uint32_t hash, std::string_view text) const;
   LabelSetId AddLocked(uint32_t hash, std::string_view text) ALLOMON_REQUIRES(lock_);
   Buckets* BucketsLocked() ALLOMON_REQUIRES(lock_);

@@ -1,19 +1,6 @@
 #include "tracker/recording/lifetimes.h"
 
 namespace allomon::recording {
-namespace {
-
-uint8_t Log2(uint64_t number) {
-  return number <= 1 ? 0 : static_cast<uint8_t>(63 - __builtin_clzll(number));
-}
-
-}  // namespace
-
-LifetimeTable::Key::Key(const BlockEnd& end)
-    : row_(end.row),
-      rest_(static_cast<uint32_t>(end.kind) | (end.by_other_thread ? 1u << 8 : 0) |
-            uint32_t{end.has_age ? Log2(end.bytes) : kAgeUnknown} << 16 |
-            uint32_t{Log2(end.nanos)} << 24) {}
 
 void LifetimeTable::Clear() {
   events_.Clear();

@@ -26,10 +26,18 @@ class LifetimeTable {
   // An event, without its counts.
   class Key {
    public:
-    explicit Key(const BlockEnd& end);
+    explicit Key(const BlockEnd& end)
+        : row_(end.row),
+          rest_(static_cast<uint32_t>(end.kind) | (end.by_other_thread ? 1u << 8 : 0) |
+                uint32_t{end.has_age ? Log2(end.bytes) : kAgeUnknown} << 16 |
+                uint32_t{Log2(end.nanos)} << 24) {}
 
    private:
     friend class LifetimeTable;
+    // 0 for 0.
+    static uint8_t Log2(uint64_t number) {
+      return static_cast<uint8_t>(63 - __builtin_clzll(number | 1));
+    }
     uint32_t row_;
     uint32_t rest_;  // kind, thread, the two ages
   };

@@ -81,10 +81,8 @@ double ProcessStore::PeakVariance() const {
 }
 
 // The frames of a fresh row are added first. The lock is taken for each of them separately.
-uint32_t ProcessStore::RowFor(const Birth& birth) {
-  const uint32_t known = rows_.Find(birth.key);
-  if (__builtin_expect(known != 0, 1)) return known;
-  uint32_t node = tree_.NodeOf(birth.stack, file_, &missing_);
+uint32_t ProcessStore::AddRowSlow(const Birth& birth) {
+  uint32_t node = tree_.NodeOf(birth.allocation.callstack, file_, &missing_);
   if (node != CallTree::kNoRoom && birth.key.type != 0) {
     node = tree_.TypeNodeOf(node, birth.key.type, file_, &missing_);
   }
@@ -97,12 +95,12 @@ uint32_t ProcessStore::AddRowLocked(const Birth& birth, uint32_t node) {
   const uint32_t known = rows_.Find(birth.key);
   if (known != 0) return known;
   TextRef labels = {};
-  return label_texts_.Find(birth.labels, &labels) ? rows_.Add(birth.key, node, labels, peak_) : 0;
+  return label_texts_.Find(birth.allocation.labels, &labels)
+             ? rows_.Add(birth.key, node, labels, peak_)
+             : 0;
 }
 
-uint32_t ProcessStore::NumberFor(LiveBlocks::Cache* cache) {
-  const uint32_t known = live_.Take(cache);
-  if (__builtin_expect(known != 0, 1)) return known;
+uint32_t ProcessStore::MakeNumberSlow() {
   return WithRoom(file_, [&]() ALLOMON_REQUIRES(recorder_lock) { return live_.Grow(); });
 }
 
@@ -117,12 +115,12 @@ bool ProcessStore::AddBlock(const Birth& birth, LiveBlocks::Cache* cache, BlockN
   NoteTime(birth.sample.nanos);
   const uint32_t row = RowFor(birth);
   const uint32_t number = row == 0 ? 0 : NumberFor(cache);
-  if (__builtin_expect(number == 0, 0)) return Drop(birth.size_bytes);
+  if (__builtin_expect(number == 0, 0)) return Drop(birth.allocation.size_bytes);
   name->number = number;
   name->row = row;
   name->thread = birth.thread;
   live_.Set(number,
-            {row, birth.thread, birth.size_bytes, birth.sample.nanos,
+            {row, birth.thread, birth.allocation.size_bytes, birth.sample.nanos,
              birth.sample.exact_words * internal::kBytesPerWord},
             birth.scope);
   if (birth.scope != 0) scopes_.AddBlock(birth.scope);
@@ -144,8 +142,17 @@ void ProcessStore::CloseIntervalSlow(uint64_t nanos) {
   process_[&ProcessRecord::last_nanos].Store(nanos);
 }
 
-void ProcessStore::AddEnd(const BlockName& name, uint64_t object_bytes, const Death& death) {
-  const OwnBlock& block = live_.At(name.number);
+uint32_t ProcessStore::AddEventSlow(const LifetimeTable::Key& key) {
+  return WithRoom(file_, [&]() ALLOMON_REQUIRES(recorder_lock) {
+    const uint32_t known = lifetimes_.Find(key);
+    return known != 0 ? known : lifetimes_.Add(key);
+  });
+}
+
+__attribute__((always_inline)) inline void ProcessStore::AddEnd(const BlockName& name,
+                                                                const OwnBlock& block,
+                                                                uint64_t object_bytes,
+                                                                const Death& death) {
   ALLOMON_DCHECK("inv.recording.row",
                  death.kind != EventKind::kPromoted || (rows_.KeyOf(name.row).flags & kYoung) != 0);
   BlockEnd end;
@@ -156,14 +163,7 @@ void ProcessStore::AddEnd(const BlockName& name, uint64_t object_bytes, const De
   // The count of another thread is accurate to one sampling gap only.
   end.bytes = death.thread_bytes < block.birth_bytes ? 0 : death.thread_bytes - block.birth_bytes;
   end.nanos = death.nanos < block.birth_nanos ? 0 : death.nanos - block.birth_nanos;
-  const LifetimeTable::Key key(end);
-  uint32_t event = lifetimes_.Find(key);
-  if (__builtin_expect(event == 0, 0)) {
-    event = WithRoom(file_, [&]() ALLOMON_REQUIRES(recorder_lock) {
-      const uint32_t known = lifetimes_.Find(key);
-      return known != 0 ? known : lifetimes_.Add(key);
-    });
-  }
+  const uint32_t event = EventFor(LifetimeTable::Key(end));
   if (event == 0) return missing_.Count(Shortage::kEnds);
   lifetimes_.AddBlock(event, object_bytes);
 }
@@ -171,20 +171,21 @@ void ProcessStore::AddEnd(const BlockName& name, uint64_t object_bytes, const De
 void ProcessStore::PromoteBlock(const BlockName& name, const Death& promotion) {
   NoteTime(promotion.nanos);
   const auto source = static_cast<AllocationSource>(rows_.KeyOf(name.row).source);
-  AddEnd(name, internal::ObjectBytes(live_.At(name.number).size_bytes, source), promotion);
+  const OwnBlock& block = live_.At(name.number);
+  AddEnd(name, block, internal::ObjectBytes(block.size_bytes, source), promotion);
 }
 
 void ProcessStore::RemoveBlock(const BlockName& name, const Death& death) {
   NoteTime(death.nanos);
   const RowKey key = rows_.KeyOf(name.row);
   const auto source = static_cast<AllocationSource>(key.source);
-  const uint64_t object_bytes = internal::ObjectBytes(live_.At(name.number).size_bytes, source);
+  const OwnBlock& block = live_.At(name.number);
+  const uint64_t object_bytes = internal::ObjectBytes(block.size_bytes, source);
   ClassWeight scratch;
   const ClassWeight& weight =
       weights_->Of(key.size_class, source, (key.flags & kGreatest) != 0, &scratch);
-  ALLOMON_DCHECK_EQ("inv.recording.row", key.size_class,
-                    SizeClassOf(live_.At(name.number).size_bytes));
-  AddEnd(name, object_bytes, death);
+  ALLOMON_DCHECK_EQ("inv.recording.row", key.size_class, SizeClassOf(block.size_bytes));
+  AddEnd(name, block, object_bytes, death);
   if (!rows_.RemoveBlock(name.row, object_bytes, peak_)) missing_.Count(Shortage::kSaved);
   threads_.RemoveBlock(name.thread, weight.wide, Times(weight.wide, object_bytes));
   peak_.AddDeath(key.flags, UnitsOf(weight, object_bytes));
@@ -193,7 +194,7 @@ void ProcessStore::RemoveBlock(const BlockName& name, const Death& death) {
   } else {
     process_[&ProcessRecord::last_nanos].Store(death.nanos);
   }
-  const uint32_t scope = live_.At(name.number).scope;
+  const uint32_t scope = block.scope;
   live_.Release(name.number, death.cache);
   if (scope != 0) scopes_.RemoveBlock(scope);
 }

@@ -50,10 +50,11 @@ struct ProcessFacts {
 
 // A sampled block that is born.
 struct Birth {
-  Callstack stack;
-  LabelSet labels;
-  uint64_t size_bytes;    // as requested
-  uint64_t object_bytes;  // a managed block's with its header
+  // The rest is filled in by the caller.
+  explicit Birth(const Allocation& block) : allocation(block) {}
+
+  const Allocation& allocation;  // as the tracker reports it
+  uint64_t object_bytes;         // a managed block's with its header
   RowKey key;
   HalfUnits units;
   uint32_t thread;
@@ -143,15 +144,30 @@ class ProcessStore {
 
  private:
   void Write(const ProcessFacts& facts);
-  uint32_t RowFor(const Birth& birth);
+  // Rows, numbers and events that are known are found without a call.
+  uint32_t RowFor(const Birth& birth) {
+    const uint32_t known = rows_.Find(birth.key);
+    return __builtin_expect(known != 0, 1) ? known : AddRowSlow(birth);
+  }
+  uint32_t AddRowSlow(const Birth& birth);
   uint32_t AddRowLocked(const Birth& birth, uint32_t node) ALLOMON_REQUIRES(recorder_lock);
-  uint32_t NumberFor(LiveBlocks::Cache* cache);
+  uint32_t NumberFor(LiveBlocks::Cache* cache) {
+    const uint32_t known = live_.Take(cache);
+    return __builtin_expect(known != 0, 1) ? known : MakeNumberSlow();
+  }
+  uint32_t MakeNumberSlow();
+  uint32_t EventFor(const LifetimeTable::Key& key) {
+    const uint32_t known = lifetimes_.Find(key);
+    return __builtin_expect(known != 0, 1) ? known : AddEventSlow(key);
+  }
+  uint32_t AddEventSlow(const LifetimeTable::Key& key);
   bool Drop(uint64_t bytes);
   void NoteTime(uint64_t nanos) {
     if (__builtin_expect(timeline_.IsOver(nanos), 0)) CloseIntervalSlow(nanos);
   }
   void CloseIntervalSlow(uint64_t nanos);
-  void AddEnd(const BlockName& name, uint64_t object_bytes, const Death& death);
+  void AddEnd(const BlockName& name, const OwnBlock& block, uint64_t object_bytes,
+              const Death& death);
 
   const ClassWeights* const weights_;
   SegmentFile* file_ = nullptr;

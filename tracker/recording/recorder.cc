@@ -166,9 +166,11 @@ bool Recorder::AddBlock(const Allocation& allocation, bool young, ValueRoom* roo
 
 // The thread is marked busy.  So the allocations of a signal handler stay out of the recorder
 // meanwhile, and the recorder has the thread's slot for itself.
-bool Recorder::AddBirth(const Allocation& allocation, bool young, ValueRoom* room, bool* look) {
+__attribute__((always_inline)) inline bool Recorder::AddBirth(const Allocation& allocation,
+                                                              bool young, ValueRoom* room,
+                                                              bool* look) {
   const internal::BusyMark busy;
-  Birth birth;
+  Birth birth(allocation);
   if (!IsReady(&birth.sample.nanos)) {
     DropUnwritten(allocation.size_bytes);
     return false;
@@ -180,7 +182,7 @@ bool Recorder::AddBirth(const Allocation& allocation, bool young, ValueRoom* roo
     DropUnwritten(allocation.size_bytes);
     return false;
   }
-  DescribeBirth(allocation, young, &slot, &birth);
+  DescribeBirth(young, &slot, &birth);
   internal::LabelScope* const labels = internal::CurrentThread().label_scope;
   birth.scope = __builtin_expect(labels == nullptr, 1) ? 0 : ScopeOf(labels, birth);
   BlockName name;
@@ -191,18 +193,16 @@ bool Recorder::AddBirth(const Allocation& allocation, bool young, ValueRoom* roo
   return true;
 }
 
-void Recorder::DescribeBirth(const Allocation& allocation, bool young, ThreadSlot* slot,
-                             Birth* birth) {
+__attribute__((always_inline)) inline void Recorder::DescribeBirth(bool young, ThreadSlot* slot,
+                                                                   Birth* birth) {
+  const Allocation& allocation = birth->allocation;
   const uint64_t trial_words = TrialWords(allocation);
   const internal::SampleWeight own = weights_.Of(trial_words);
   const double words = static_cast<double>(static_cast<int64_t>(trial_words));
   const uint64_t random = NextRandom(&slot->random);
-  birth->stack = allocation.callstack;
-  birth->labels = allocation.labels;
-  birth->size_bytes = allocation.size_bytes;
   birth->object_bytes = internal::ObjectBytes(allocation.size_bytes, allocation.source);
   RowKey& key = birth->key;
-  key.stack = allocation.callstack.empty() ? 0 : allocation.callstack.id();
+  key.stack = allocation.callstack.id();
   key.labels = allocation.labels.id();
   key.size_class = SizeClassOf(allocation.size_bytes);
   key.source = static_cast<uint8_t>(allocation.source);

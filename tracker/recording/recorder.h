@@ -99,7 +99,7 @@ class Recorder final : public internal::SessionClient {
  private:
   bool AddBlock(const Allocation& allocation, bool young, internal::ValueRoom* room);
   bool AddBirth(const Allocation& allocation, bool young, internal::ValueRoom* room, bool* look);
-  void DescribeBirth(const Allocation& allocation, bool young, ThreadSlot* slot, Birth* birth);
+  void DescribeBirth(bool young, ThreadSlot* slot, Birth* birth);
   uint32_t ScopeOf(internal::LabelScope* innermost, const Birth& birth);
   uint32_t EnterScopeSlow(internal::EndingScope* scope, const Birth& birth, uint32_t depth);
   // Whether a look is due.  If the clock went backwards the difference wraps to a very large

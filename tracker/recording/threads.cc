@@ -5,22 +5,6 @@
 #include "tracker/base/waiting.h"
 
 namespace allomon::recording {
-namespace {
-
-// Adds to a sum that only the calling thread writes, and copies it to the file.
-void AddOwn(const Wide& part, Wide* sum, const Written<Thread>& file, Wide Thread::*copy) {
-  const uint64_t fraction = sum->fraction + part.fraction;
-  sum->whole += part.whole + (fraction >> 32);
-  ALLOMON_DCHECK_LE("inv.recording.weight", part.whole, sum->whole);
-  file.In(copy, &Wide::whole).Store(sum->whole);
-  if (part.fraction == 0) return;
-  sum->fraction = static_cast<uint32_t>(fraction);
-  file.In(copy, &Wide::fraction).Store(sum->fraction);
-}
-
-bool IsPowerOfTwo(uint64_t number) { return (number & (number - 1)) == 0; }
-
-}  // namespace
 
 void ThreadTable::Begin(SegmentSource* source, WrittenField<uint32_t> count,
                         const ThreadName& default_name) {
@@ -67,26 +51,8 @@ void ThreadTable::TakeName(uint32_t number) const {
   for (size_t i = 0; i < sizeof(name.text); ++i) file.At(&Thread::name, i).Store(name.text[i]);
 }
 
-void ThreadTable::AddSample(uint32_t number, const ThreadSample& sample) {
-  if (__builtin_expect(IsShared(number), 0)) return AddSharedSample(sample);
-  Own& own = own_.At(number);
-  const Written<Thread> file = own.file;
-  ALLOMON_DCHECK_LE("inv.recording.words", own.exact_words.load(std::memory_order_relaxed),
-                    sample.exact_words);
-  const uint64_t samples = own.samples.load(std::memory_order_relaxed) + 1;
-  own.samples.store(samples, std::memory_order_relaxed);
-  own.exact_words.store(sample.exact_words, std::memory_order_relaxed);
-  own.estimated_words += sample.estimated_words;
-  own.estimated_words_variance += sample.estimated_words_variance;
-  file[&Thread::samples].Store(samples);
-  AddOwn(sample.blocks, &own.blocks, file, &Thread::blocks);
-  AddOwn(sample.bytes, &own.bytes, file, &Thread::bytes);
-  file[&Thread::last_nanos].Store(sample.nanos);
-  file[&Thread::exact_words].Store(sample.exact_words);
-  file[&Thread::estimated_words].Store(own.estimated_words);
-  file[&Thread::estimated_words_variance].Store(own.estimated_words_variance);
-  if (__builtin_expect(!IsPowerOfTwo(samples), 1)) return;
-  if (samples == 1) file[&Thread::first_nanos].Store(sample.nanos);
+void ThreadTable::NoteNameSlow(uint32_t number, const ThreadSample& sample, bool is_first) {
+  if (is_first) own_.At(number).file[&Thread::first_nanos].Store(sample.nanos);
   const RecorderHold hold;
   TakeName(number);
 }

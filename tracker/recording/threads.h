@@ -44,13 +44,34 @@ class ThreadTable {
   static bool IsShared(uint32_t number) { return number == kMostThreads; }
 
   // Called by the thread with this number.
-  void AddSample(uint32_t number, const ThreadSample& sample);
+  __attribute__((always_inline)) void AddSample(uint32_t number, const ThreadSample& sample) {
+    if (__builtin_expect(IsShared(number), 0)) return AddSharedSample(sample);
+    Own& own = own_.At(number);
+    const Written<Thread> file = own.file;
+    ALLOMON_DCHECK_LE("inv.recording.words", own.exact_words.load(std::memory_order_relaxed),
+                      sample.exact_words);
+    const uint64_t samples = own.samples.load(std::memory_order_relaxed) + 1;
+    own.samples.store(samples, std::memory_order_relaxed);
+    own.exact_words.store(sample.exact_words, std::memory_order_relaxed);
+    own.estimated_words += sample.estimated_words;
+    own.estimated_words_variance += sample.estimated_words_variance;
+    file[&Thread::samples].Store(samples);
+    AddOwn(sample.blocks, &own.blocks, file, &Thread::blocks);
+    AddOwn(sample.bytes, &own.bytes, file, &Thread::bytes);
+    file[&Thread::last_nanos].Store(sample.nanos);
+    file[&Thread::exact_words].Store(sample.exact_words);
+    file[&Thread::estimated_words].Store(own.estimated_words);
+    file[&Thread::estimated_words_variance].Store(own.estimated_words_variance);
+    const bool is_power_of_two = (samples & (samples - 1)) == 0;
+    if (__builtin_expect(is_power_of_two, 0)) NoteNameSlow(number, sample, samples == 1);
+  }
   // Called by any thread.
   void RemoveBlock(uint32_t number, const Wide& blocks, const Wide& bytes) const {
-    const Written<Thread> file = own_.At(number).file;
+    Own& own = own_.At(number);
+    const Written<Thread> file = own.file;
     file[&Thread::freed_samples].Add(1);
-    Add(blocks, &own_.At(number).freed_blocks, file, &Thread::freed_blocks);
-    Add(bytes, &own_.At(number).freed_bytes, file, &Thread::freed_bytes);
+    Add(blocks, &own.freed_blocks, file, &Thread::freed_blocks);
+    Add(bytes, &own.freed_bytes, file, &Thread::freed_bytes);
   }
   void NoteTime(uint32_t number, uint64_t nanos) const {
     own_.At(number).file[&Thread::last_nanos].Store(nanos);
@@ -91,6 +112,19 @@ class ThreadTable {
     Written<Thread> file;
   };
 
+  // Adds to a sum that only the calling thread writes, and copies it to the file.
+  static void AddOwn(const Wide& part, Wide* sum, const Written<Thread>& file, Wide Thread::*copy) {
+    const uint64_t fraction = sum->fraction + part.fraction;
+    sum->whole += part.whole + (fraction >> 32);
+    ALLOMON_DCHECK_LE("inv.recording.weight", part.whole, sum->whole);
+    file.In(copy, &Wide::whole).Store(sum->whole);
+    if (part.fraction == 0) return;
+    sum->fraction = static_cast<uint32_t>(fraction);
+    file.In(copy, &Wide::fraction).Store(sum->fraction);
+  }
+  // A thread's name is taken again after 1, 2, 4, 8 ... samples.
+  void NoteNameSlow(uint32_t number, const ThreadSample& sample, bool is_first)
+      ALLOMON_EXCLUDES(recorder_lock);
   void AddSharedSample(const ThreadSample& sample) const;
   uint64_t OwnWords(uint32_t number, internal::SessionId session) const {
     const uint64_t words =
