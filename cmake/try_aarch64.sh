@@ -69,10 +69,7 @@ trap 'exit 1' INT TERM HUP
 keep=${folder:-$scratch}
 mkdir -p "$keep" "$scratch/tmp"
 root=$keep/root build=$keep/build
-"$source_dir/tools/setup/fetch_arm_root.sh" "$root" \
-  libabsl-dev libbenchmark-dev libbz2-dev libc6-dev libdw-dev libgmock-dev libgtest-dev \
-  libiberty-dev liblua5.4-dev libpython3-dev nlohmann-json3-dev zlib1g-dev libzstd-dev \
-  "libstdc++-$(aarch64-linux-gnu-g++ -dumpversion)-dev" perl-base python3
+"$source_dir/tools/setup/fetch_arm_root.sh" "$root"
 
 # ---- Builds
 

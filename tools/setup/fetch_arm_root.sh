@@ -1,18 +1,27 @@
 #!/usr/bin/env bash
-# usage: fetch_arm_root.sh DIRECTORY PACKAGE...
+# usage: fetch_arm_root.sh DIRECTORY
 #
 # Unpacks packages for 64-bit Arm, and all that they depend on, into DIRECTORY.  A cross build finds
 # its libraries there (cmake/aarch64.cmake), and qemu-aarch64 the C library.  Nothing of it is run,
-# and no package is configured.  A DIRECTORY that is there already stays.
+# and no package is configured.  A DIRECTORY that has them already stays; one that was made from
+# another list is made anew.
 #
 # Runs apt on private lists with one line: the machine's own mirror and its release.  It needs no
 # privileges and changes nothing on the machine.  apt checks signatures and hashes as always.
 set -euo pipefail
 
-[[ $# -ge 2 ]] || { sed -n '2s/^# //p' "$0" >&2; exit 2; }
+[[ $# -eq 1 ]] || { sed -n '2s/^# //p' "$0" >&2; exit 2; }
 directory=$1
-shift
-[[ -e $directory/usr/lib/aarch64-linux-gnu ]] && exit
+packages=(
+  libabsl-dev libbenchmark-dev libbz2-dev libc6-dev libdw-dev libgmock-dev libgtest-dev
+  libiberty-dev liblua5.4-dev libpython3-dev nlohmann-json3-dev zlib1g-dev libzstd-dev
+  perl-base python3
+)
+if version=$(aarch64-linux-gnu-g++ -dumpversion 2>/dev/null); then
+  packages+=("libstdc++-${version%%.*}-dev")
+fi
+list=$directory/var/lib/dpkg/asked
+[[ -e $list && $(<"$list") == "${packages[*]}" ]] && exit
 
 fail() {
   if [[ -s ${private:-}/log ]]; then grep -E '^(E|Err)' "$private/log" | tail -n 3 >&2; fi
@@ -22,6 +31,9 @@ fail() {
 for tool in apt-get dpkg-deb tar; do
   type "$tool" >/dev/null 2>&1 || fail "$tool is missing: packages for Arm are fetched on Debian."
 done
+# Only a folder that this script has made is replaced.
+[[ ! -e $directory || -e $list || -e $directory/usr/lib/aarch64-linux-gnu ]] ||
+  fail "$directory is there, and has no packages for Arm: name another folder."
 mkdir -p "$(dirname "$directory")" 2>/dev/null || true
 [[ -w $(dirname "$directory") ]] || fail "cannot write to $(dirname "$directory")."
 
@@ -54,7 +66,7 @@ options=(
 echo "fetching packages for 64-bit Arm with apt (once; half a minute)" >&2
 apt-get "${options[@]}" -q update >"$private/log" 2>&1 ||
   fail "apt could not read $release for arm64 from the machine's mirror."
-apt-get "${options[@]}" -q --yes --no-install-recommends --download-only install "$@" \
+apt-get "${options[@]}" -q --yes --no-install-recommends --download-only install "${packages[@]}" \
   >"$private/log" 2>&1 || fail "apt could not download the packages for arm64."
 
 # Packages of Debian 12 have files in /lib and /bin, which are links.  dpkg-query answers for the
@@ -85,4 +97,6 @@ find . -type l | while read -r link; do
   if [[ $target == /* ]]; then ln -sfnr ".$target" "$link"; fi
 done
 cd - >/dev/null
+echo "${packages[*]}" >"$directory.new/var/lib/dpkg/asked"
+rm -rf "$directory"
 mv -T "$directory.new" "$directory"

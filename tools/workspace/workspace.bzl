@@ -1,5 +1,6 @@
 """For WORKSPACE of Bazel 4, here and in other workspaces: all that Allomon and Bazel 4 load."""
 
+load(":aarch64.bzl", "aarch64_toolchain")
 load(":debian.bzl", "debian_libraries")
 load(":httplib.bzl", "httplib_source")
 load(":mimalloc.bzl", "mimalloc_source")
@@ -46,6 +47,7 @@ def allomon_dependencies():
     for name, path in _DEBIAN_RULES.items():
         if not native.existing_rule(name):
             native.local_repository(name = name, path = path)
+    aarch64_toolchain(name = "aarch64")
     debian_libraries()
     httplib_source(name = "httplib_source")
     mimalloc_source(name = "mimalloc")
