@@ -50,6 +50,8 @@ bool SetOption(HeapOptions& options, std::string_view name, uint64_t value) {
   if (name == "incremental") return options.incremental_from_bytes = value, true;
   if (name == "background") return options.background = value != 0, true;
   if (name == "late") return options.late_thread_ms = static_cast<uint32_t>(value), true;
+  if (name == "collectors") return options.collectors = static_cast<uint32_t>(value), true;
+  if (name == "collectors_from") return options.collectors_from_bytes = value, true;
   if (name == "slice") return options.slice_looks = static_cast<uint32_t>(value), true;
   if (name == "mark_stack") return options.mark_stack_entries = value, true;
   return false;
@@ -69,12 +71,14 @@ absl::Status ParseWord(HeapOptions& options, std::string_view word) {
                                        : ParseSize(WithoutBlanksAround(word.substr(equals + 1)));
   if (!value.has_value()) return Bad(word, "not a number, or one with K, M or G behind it");
   const bool narrow =
-      name == "growth" || name == "cgroup" || name == "stress" || name == "slice" || name == "late";
+      name == "growth" || name == "cgroup" || name == "stress" || name == "slice" || name == "late" ||
+      name == "collectors";
   if (narrow && *value > std::numeric_limits<uint32_t>::max()) return Bad(word, "too large");
   if (!SetOption(options, name, *value)) {
     return Bad(word,
                "known are nursery, growth, floor, limit, soft_limit, cgroup, verify, stress, "
-               "pretenure, sites, incremental, background, late, slice and mark_stack");
+               "pretenure, sites, incremental, background, collectors, collectors_from, late, "
+               "slice and mark_stack");
   }
   return absl::OkStatus();
 }
@@ -116,6 +120,7 @@ absl::Status HeapOptions::Validate() const {
   if (limit_bytes != 0 && limit_bytes < kLeastLimitBytes) {
     return Bad("limit", "must be 0 (none) or at least 2M, the unit in which the heap grows");
   }
+  if (collectors > kMostCollectors) return Bad("collectors", "must be at most 32");
   if (mark_stack_entries < 16) return Bad("mark_stack", "must be at least 16");
   return absl::OkStatus();
 }

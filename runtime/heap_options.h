@@ -64,13 +64,26 @@ struct HeapOptions {
   size_t incremental_from_bytes = size_t{16} << 20;
 
   // Whether a thread of the heap does most of the marking and sweeping, if the machine has a second
-  // processor.  The thread is started when the first major collection in slices begins.
+  // processor.  The thread is started when the first major collection in slices begins.  If not,
+  // the heap has no threads at all.
   bool background = true;
 
   // A thread that still runs this many milliseconds after another has asked for a stop is named, to
   // `listener`, or without one in a line on standard error.  All others wait for such a thread: it
   // computes without an allocation, a Safepoint() or a NativeRegion.  0: none is.
   uint32_t late_thread_ms = 0;
+
+  // The most threads that do a minor collection: the one that collects, and threads of the heap,
+  // which are started when collections have survivors.  At most 32.  0: as many as there are
+  // processors, but no more than four.  For machines whose processors have no other work: a
+  // collection waits for a thread that another program keeps from running.  Without effect on one
+  // processor, and without `background`.
+  uint32_t collectors = 1;
+  static constexpr uint32_t kMostCollectors = 32;
+
+  // Several threads collect where this many bytes are expected to survive, by the last collections.
+  // For fewer, waking a thread takes too long.  0: each collection, for tests.
+  size_t collectors_from_bytes = size_t{512} << 10;
 
   // For tests.  Ends a slice after this many looks at the clock, however little time has passed;
   // looks are some 64 objects apart.  0: slices end by time alone.
@@ -96,7 +109,7 @@ struct HeapOptions {
   // Reads settings separated by commas, and changes the present ones accordingly:
   //
   //   nursery=4M,growth=80,floor=8M,limit=1G,soft_limit=800M,cgroup=80,verify,stress=1,
-  //   pretenure=0,sites=FILE,incremental=64M,background=0,late=50
+  //   pretenure=0,sites=FILE,incremental=64M,background=0,late=50,collectors=2
   //
   // Sizes take K, M or G; blanks around words do not matter.  On failure the result is
   // kInvalidArgument and names the word, and no setting is changed.

@@ -25,7 +25,8 @@ struct HeapStatistics {
   uint64_t custom_bytes = 0;  // out-of-heap bytes of the custom blocks that live
 
   uint64_t minor_collections = 0;
-  uint64_t major_collections = 0;  // that have ended marking; each begins with a minor one
+  uint64_t parallel_collections = 0;  // those among them that more than one thread may have done
+  uint64_t major_collections = 0;     // that have ended marking; each begins with a minor one
 
   uint64_t old_space_bytes = 0;  // chunks and large objects, bounded by limit_bytes
   uint64_t peak_old_space_bytes = 0;

@@ -138,6 +138,13 @@ INSTANTIATE_TEST_SUITE_P(
         Case{"nursery=64K,stress=1,verify", 1, 700, true},
         Case{"nursery=64K,stress=3,verify", 4, 300, true},
         Case{"nursery=64K,floor=256K,mark_stack=16", 2, 15000, true},
+        Case{"nursery=64K,floor=256K,collectors=2,collectors_from=0", 1, 40000, true},
+        Case{"nursery=64K,floor=256K,collectors=4,collectors_from=0", 4, 15000, true},
+        Case{"nursery=64K,floor=128K,collectors=4,collectors_from=0,verify", 4, 2000, true},
+        Case{"nursery=64K,floor=64K,stress=1,incremental=0,slice=1,collectors=2,collectors_from=0",
+             1, 2000, true, 500},
+        Case{"nursery=64K,floor=256K,incremental=0,slice=1,collectors=3,collectors_from=0", 2, 4000,
+             true, 1000, 1},
         Case{"nursery=64K,floor=256K,incremental=0,background=0,slice=1", 1, 8000, false, 1000, 1},
         Case{"nursery=64K,floor=256K,incremental=0,slice=1", 2, 4000, true, 1000, 1}));
 

@@ -39,7 +39,9 @@ Mutator* Attach(HeapCore& heap) {
   const bool joined = mutator->nursery.Join(heap.young);
   if (joined) MakeReserve(heap);
   const bool granted = joined && mutator->nursery.granted_bytes() > kMaxYoungBytes;
+  const bool wants_team = heap.WantsCollectors();
   ResumeAndRelease(heap);
+  if (wants_team) heap.StartCollectors();
   if (!granted) {
     Detach(heap, mutator);
     return nullptr;

@@ -78,8 +78,10 @@ void ResumeAfterCollection(HeapCore& heap) {
   heap.blocks.stock().SetWanted(heap.options.background && in_slices);
   const bool has_work =
       heap.options.background && (heap.cycle.is_active() || heap.blocks.stock().IsShort());
+  const bool wants_team = heap.WantsCollectors();
   ResumeAndRelease(heap);
   if (has_work) heap.helper.Wake(WorkForHelper);
+  if (wants_team) heap.StartCollectors();
 }
 
 }  // namespace
@@ -92,6 +94,7 @@ bool RunCollection(HeapCore& heap, CollectionKind kind, bool due) {
   const CollectionKind pause = is_major ? CollectionKind::kMajor : CollectionKind::kMinor;
   const uint64_t promoted_words = heap.statistics.promoted_words;
   const uint64_t freed_words = heap.statistics.freed_young_words;
+  const uint64_t parallel = heap.statistics.parallel_collections;
   CollectorScope collector;
   const MarkState::Hold hold_cycle(heap.cycle);
   if (heap.options.listener != nullptr) heap.options.listener->OnCollectionStart(pause);
@@ -100,7 +103,9 @@ bool RunCollection(HeapCore& heap, CollectionKind kind, bool due) {
   CollectMinor(heap);
   const uint64_t promoted_bytes = (heap.statistics.promoted_words - promoted_words) * kWordBytes;
   const uint64_t died_bytes = (heap.statistics.freed_young_words - freed_words) * kWordBytes;
-  heap.share.Note(promoted_bytes, promoted_bytes + died_bytes, NowNs() - start);
+  const uint64_t minor_ns = NowNs() - start;
+  heap.share.Note(promoted_bytes, promoted_bytes + died_bytes, minor_ns);
+  heap.choice.Note(heap.statistics.parallel_collections != parallel, promoted_bytes, minor_ns);
   if (heap.options.verify) VerifyHeap(heap);
   const bool done = MajorPart(heap, kind, due, start);
   if (heap.options.verify && is_major) VerifyHeap(heap);

@@ -34,6 +34,7 @@ void StopForFork(HeapCore& heap) {
 
 void LockForFork(HeapCore& heap) ALLOMON_NO_THREAD_SAFETY_ANALYSIS {  // held across functions
   heap.helper.LockForFork();
+  heap.team.LockForFork();
   heap.cycle.LockForFork();
   heap.globals_mutex.lock();
   heap.tables_mutex.lock();
@@ -47,6 +48,7 @@ void UnlockAfterFork(HeapCore& heap) ALLOMON_NO_THREAD_SAFETY_ANALYSIS {
   heap.tables_mutex.unlock();
   heap.globals_mutex.unlock();
   heap.cycle.UnlockAfterFork();
+  heap.team.UnlockAfterFork();
   heap.helper.UnlockAfterFork();
 }
 
@@ -63,6 +65,7 @@ void ResumeInParent(HeapCore& heap) {
 void ResumeInChild(HeapCore& heap) {
   heap.cycle.ResetInForkedChild();
   heap.helper.ResetInForkedChild();
+  heap.team.ResetInForkedChild();
   UnlockAfterFork(heap);
   Mutator* const own = MutatorHere(heap);
   for (Mutator* m = heap.world.first(); m != nullptr; m = m->next) {

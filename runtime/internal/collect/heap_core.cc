@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "runtime/internal/collect/own_thread.h"
 #include "runtime/internal/object/check.h"
 #include "tracker/managed_profiler.h"
 
@@ -26,10 +27,19 @@ void Unlink(Node* node) {
 
 }  // namespace
 
+// Up to four of those that the host has not counted: each further one adds less.
+static size_t CountCollectors(const HeapOptions& options) {
+  if (!options.background) return 1;
+  if (options.collectors != 0) return options.collectors;
+  return std::min<size_t>(CountProcessors(), 4);
+}
+
 HeapCore::HeapCore(const HeapOptions& heap_options)
     : options(heap_options),
       world(options.late_thread_ms, options.listener),
-      nursery_bytes(RoundToSlices(heap_options.nursery_bytes)) {
+      nursery_bytes(RoundToSlices(heap_options.nursery_bytes)),
+      n_collectors(CountCollectors(heap_options)),
+      choice(heap_options.collectors_from_bytes) {
   major_threshold_bytes = major_start_bytes = options.growth_floor_bytes;
   {
     const MutexHolder hold(globals_mutex);
@@ -37,6 +47,8 @@ HeapCore::HeapCore(const HeapOptions& heap_options)
     root_blocks.previous = root_blocks.next = &root_blocks;
   }
 }
+
+void HeapCore::StartCollectors() { team.Start(n_collectors - 1); }
 
 HeapCore::~HeapCore() {
   ALLOMON_GC_CHECK(world.IsEmpty(), "rule.detach: a heap is destroyed with threads attached");

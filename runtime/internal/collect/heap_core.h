@@ -8,6 +8,9 @@
 
 #include "runtime/heap_options.h"
 #include "runtime/heap_statistics.h"
+#include "runtime/internal/collect/card_locks.h"
+#include "runtime/internal/collect/collector_choice.h"
+#include "runtime/internal/collect/collector_team.h"
 #include "runtime/internal/collect/mark_helper.h"
 #include "runtime/internal/collect/marker.h"
 #include "runtime/internal/collect/mutator.h"
@@ -24,6 +27,8 @@
 namespace allomon::gc::internal {
 
 static_assert(HeapOptions::kLeastLimitBytes == kChunkBytes, "a heap has one chunk at least");
+static_assert(HeapOptions::kMostCollectors <= BlockSpace::kMostLanes, "each has a lane");
+static_assert(HeapOptions::kMostCollectors <= CollectorTeam::kMostThreads + 1);
 
 class HeapCore;
 
@@ -63,6 +68,11 @@ class HeapCore : public Spaces {
   // Sweeps a chunk; false if there was none.  The caller holds the cycle's mutex.
   bool SweepNextChunk();
   bool LimitAllows(size_t bytes);
+  // Whether several threads may do the next minor collections.  The world is stopped.
+  bool WantsCollectors() const { return n_collectors > 1 && choice.ExpectsEnough(); }
+  // Starts the threads for that, which calls malloc.  Called by a thread that has not stopped a
+  // world.
+  void StartCollectors();
   // Whether a major collection may be done in slices: the heap is large enough and far from its
   // limit.
   bool MayMarkInSlices();
@@ -142,13 +152,17 @@ class HeapCore : public Spaces {
 
   const size_t nursery_bytes;
   NurseryShare share;
+  const size_t n_collectors;  // threads that may collect, with the collecting one
+  CollectorChoice choice;
   // inv.reserve: so many free blocks are for the next collection.  Written while the world is
   // stopped.
   size_t reserve_blocks = 0;
   // Threads that run take free blocks under it; a collector does when they stand.
   Mutex blocks_mutex;
 
-  // The last member: its thread ends before anything else does.
+  // The last members: their threads end before anything else does.
+  CardLocks cards;
+  CollectorTeam team;
   MarkHelper helper{*this, blocks.stock()};
 };
 

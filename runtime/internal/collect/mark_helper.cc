@@ -1,43 +1,10 @@
 #include "runtime/internal/collect/mark_helper.h"
 
-#include <limits.h>
-#include <sched.h>
-#include <signal.h>
-
-#include <algorithm>
-
+#include "runtime/internal/collect/own_thread.h"
 #include "runtime/internal/space/chunk_stock.h"
 #include "tracker/base/uncancelled.h"
-#include "tracker/heap_client.h"
 
 namespace allomon::gc::internal {
-namespace {
-
-bool HasSecondProcessor() {
-  cpu_set_t processors;
-  CPU_ZERO(&processors);
-  return sched_getaffinity(0, sizeof(processors), &processors) == 0 && CPU_COUNT(&processors) > 1;
-}
-
-// Starts a thread with all signals blocked: the host's handlers run on the host's threads.
-bool StartThread(pthread_t* thread, void* (*run)(void*), void* argument) {
-  sigset_t all;
-  sigset_t former;
-  sigfillset(&all);
-  pthread_sigmask(SIG_SETMASK, &all, &former);
-  pthread_attr_t attributes;
-  pthread_attr_init(&attributes);
-  // The stack size suffices for its frames and the C library's data.
-  pthread_attr_setstacksize(&attributes, std::max<size_t>(PTHREAD_STACK_MIN, 256 << 10));
-  const bool started = pthread_create(thread, &attributes, run, argument) == 0;
-  pthread_attr_destroy(&attributes);
-  pthread_sigmask(SIG_SETMASK, &former, nullptr);
-  if (started) pthread_setname_np(*thread, "allomon-gc");
-  return started;
-}
-
-}  // namespace
-
 MarkHelper::~MarkHelper() {
   pthread_t thread = {};
   {
@@ -51,13 +18,9 @@ MarkHelper::~MarkHelper() {
   pthread_join(thread, nullptr);
 }
 
-// The C library's malloc may call user code here, which must not meet a half-started thread.
 void MarkHelper::StartLocked() {
-  bool started = false;
   pthread_t thread = {};
-  if (HasSecondProcessor()) {
-    heap_client::RunUnjudged([&] { started = StartThread(&thread, Run, this); });
-  }
+  const bool started = CountProcessors() > 1 && StartOwnThread(&thread, Run, this);
   thread_ = thread;
   state_ = started ? State::kRuns : State::kRefused;
 }

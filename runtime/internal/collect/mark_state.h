@@ -49,6 +49,8 @@ class MarkState {
 
   // The slot, of an old object, points to a young one.
   void NoteYoungSlot(Object*& slot);
+  // Such a slot was not noted, without memory for it.
+  void KeepTenure() ALLOMON_NO_THREAD_SAFETY_ANALYSIS { keeps_tenure = true; }
   // Begins with the objects that stay now; false without memory.
   bool HoldStays(YoungSpace& young) ALLOMON_REQUIRES(mutex);
   // The object, if it is one of those, is reachable.

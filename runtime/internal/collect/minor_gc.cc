@@ -1,148 +1,16 @@
 #include <algorithm>
-#include <cstring>
-#include <optional>
 
 #include "runtime/internal/collect/collector.h"
+#include "runtime/internal/collect/evacuation.h"
 #include "runtime/internal/collect/limit.h"
+#include "runtime/internal/collect/root_pieces.h"
 #include "runtime/internal/collect/roots.h"
 #include "runtime/internal/collect/stack_roots.h"
 #include "runtime/internal/object/check.h"
 #include "runtime/internal/object/ephemeron_pairs.h"
-#include "runtime/internal/tables/waiting_ephemerons.h"
 
 namespace allomon::gc::internal {
 namespace {
-
-// Above this many words a call of memcpy is faster.
-constexpr uint64_t kFewWords = 12;
-
-// No object has fewer than two words.
-inline void CopyWords(Word* to, const Word* from, uint64_t words) {
-  if (__builtin_expect(words > kFewWords, 0)) {
-    memcpy(to, from, words * kWordBytes);
-    return;
-  }
-  to[0] = from[0];
-  to[1] = from[1];
-  for (uint64_t i = 2; i < words; ++i) to[i] = from[i];
-}
-
-// Moves young objects.  Copies whose references are not yet visited are linked through the first
-// word of the dead original, so the stack needs no memory and cannot overflow.  The order is last
-// in, first out, which keeps parents and children close.
-class Evacuation {
- public:
-  explicit Evacuation(HeapCore& heap) : heap_(heap), blocks_(heap.blocks) {}
-
-  // Visits a root, or a slot of an object that stays.
-  void Visit(Slot& slot) {
-    if (IsYoung(slot)) VisitYoung(slot);
-  }
-  // A slot of an object of the old space.
-  void VisitOld(Slot& slot) {
-    if (IsYoung(slot) && VisitYoung(slot)) Remember(heap_, slot);
-  }
-
-  void Drain() {
-    while (pending_ != nullptr) {
-      Object* original = pending_;
-      pending_ = *SlotsOf(original);
-      Object* copy = ForwardedTo(HeaderOf(original));
-      ForEachSlot(TypeOf(HeaderOf(copy)), copy, [this](Slot& slot) { VisitOld(slot); });
-    }
-  }
-
-  // Begins a pass over ephemerons: none waits.  Most collections have no ephemeron, and no pass.
-  void BeginEphemerons() { waiting_.emplace(); }
-  // If the key of a pair has survived, its value survives.  If not, or if a young ephemeron has
-  // not, the pair waits for that.  `original` is where the pair was before the collection.  Returns
-  // whether a value had to be moved.
-  bool VisitPair(EphemeronPair* original) {
-    bool moves = VisitOnePair(original);
-    Vector<EphemeronPair*>& ready = waiting_->ready;
-    while (!ready.empty()) {
-      EphemeronPair* const next = ready.back();
-      ready.pop_back();
-      moves |= VisitOnePair(next);
-    }
-    return moves;
-  }
-
-  uint64_t moved_words() const { return moved_words_; }
-
-  static Object* ForwardedTo(uintptr_t header) {
-    return reinterpret_cast<Object*>(header & ~kHeaderBits);
-  }
-
- private:
-  // Whether the object stays.
-  __attribute__((always_inline)) bool VisitYoung(Slot& slot) {
-    Object* const object = slot;
-    const uintptr_t header = HeaderOf(object);
-    if (__builtin_expect((header & (kForwardedBit | kStaysBit | kAwaitedBit)) == 0, 1)) {
-      slot = Move(object, TypeOf(header));
-      return false;
-    }
-    if ((header & kForwardedBit) == 0) {
-      if ((header & kStaysBit) != 0) return true;
-      slot = MoveAwaited(object);
-      return false;
-    }
-    slot = ForwardedTo(header);
-    return false;
-  }
-
-  bool VisitOnePair(EphemeronPair* original);
-
-  void Await(Object* object, EphemeronPair* pair) {
-    if (waiting_->pairs.Add(object, pair)) HeaderOf(object) |= kAwaitedBit;
-  }
-
-  // Without memory the next pass over the pairs finds what has become ready.
-  __attribute__((noinline)) Object* MoveAwaited(Object* object) {
-    HeaderOf(object) &= ~kAwaitedBit;
-    Object* const copy = Move(object, TypeOf(HeaderOf(object)));
-    waiting_->pairs.Take(
-        object, [this](EphemeronPair* pair) { static_cast<void>(TryPush(waiting_->ready, pair)); });
-    return copy;
-  }
-
-  Object* Move(Object* object, const TypeInfo& type) {
-    const uint64_t words = SizeWords(type, object) + 1;
-    Word* to = reinterpret_cast<Word*>(blocks_.Allocate(words * kWordBytes));
-    const Word* from = &HeaderOf(object);
-    CopyWords(to, from, words);
-    moved_words_ += words;
-    Object* copy = reinterpret_cast<Object*>(to + 1);
-    HeaderOf(object) = reinterpret_cast<uintptr_t>(copy) | kForwardedBit;
-    if (HasReferences(type)) {
-      *SlotsOf(object) = pending_;
-      pending_ = object;
-    }
-    return copy;
-  }
-
-  HeapCore& heap_;
-  BlockSpace& blocks_;
-  Object* pending_ = nullptr;
-  uint64_t moved_words_ = 0;
-  // An ephemeron waits for the object.  The bit means something else in objects that stay only.
-  static constexpr uintptr_t kAwaitedBit = kTenuredBit;
-  struct Waiting {
-    WaitingEphemerons pairs;
-    Vector<EphemeronPair*> ready;  // those that wait no longer
-  };
-  std::optional<Waiting> waiting_;
-};
-
-// Returns the present address of the object; nullptr if it is young, does not stay and has not been
-// moved so far.
-Object* Survivor(Object* object) {
-  if (!IsYoung(object)) return object;
-  const uintptr_t header = HeaderOf(object);
-  if ((header & kForwardedBit) != 0) return Evacuation::ForwardedTo(header);
-  return (header & kStaysBit) != 0 ? object : nullptr;
-}
 
 // Pins the young objects that words of the stacks may refer to.
 class Pinning : public WordVisitor {
@@ -228,7 +96,7 @@ void CheckLogs(HeapCore& heap) {
 }
 
 // The slots that stay remembered keep their order; the slots of objects moved now are appended.
-void VisitRemembered(HeapCore& heap, Evacuation& evacuation) {
+void VisitRemembered(HeapCore& heap, Evacuation<false>& evacuation) {
   for (Mutator* mutator = heap.world.first(); mutator != nullptr; mutator = mutator->next) {
     for (Slot** entry = mutator->log; entry != mutator->window->log_top; ++entry) {
       evacuation.VisitOld(**entry);
@@ -237,12 +105,14 @@ void VisitRemembered(HeapCore& heap, Evacuation& evacuation) {
 }
 
 // Called before anything else is remembered.
-void VisitRememberedBefore(HeapCore& heap, Evacuation& evacuation) {
+template <bool kParallel>
+void VisitRememberedBefore(HeapCore& heap, Evacuation<kParallel>& evacuation) {
   size_t kept = 0;
   for (Slot* const slot : heap.remembered) {
     evacuation.Visit(*slot);
-    if (!IsYoung(*slot)) continue;
-    if (!HasTenure(*slot)) {
+    Object* const object = evacuation.Load(*slot);
+    if (!IsYoung(object)) continue;
+    if ((evacuation.LoadHeader(object) & kTenuredBit) == 0) {
       heap.remembered[kept++] = slot;
     } else if (heap.cycle.is_marking()) {
       heap.cycle.NoteYoungSlot(*slot);
@@ -252,32 +122,14 @@ void VisitRememberedBefore(HeapCore& heap, Evacuation& evacuation) {
 }
 
 // The fields of objects that stay are roots.
-void VisitStays(HeapCore& heap, Evacuation& evacuation) {
+template <bool kParallel>
+void VisitStays(HeapCore& heap, Evacuation<kParallel>& evacuation) {
   heap.young.ForEachStay([&evacuation](Object* object) {
-    const uintptr_t header = HeaderOf(object);
+    const uintptr_t header = evacuation.LoadHeader(object);
     if ((header & kStaysBit) == 0) return;
     ForEachSlot(TypeOf(header), object, [&evacuation](Slot& slot) { evacuation.Visit(slot); });
     evacuation.Drain();
   });
-}
-
-// Returns where the pair is now: in an ephemeron, which begins with its pair, or in a table, which
-// does not move.  nullptr like Survivor().
-EphemeronPair* SurvivingPair(EphemeronPair* original) {
-  return reinterpret_cast<EphemeronPair*>(Survivor(reinterpret_cast<Object*>(original)));
-}
-
-bool Evacuation::VisitOnePair(EphemeronPair* original) {
-  EphemeronPair* const pair = SurvivingPair(original);
-  if (pair == nullptr) return Await(reinterpret_cast<Object*>(original), original), false;
-  if (pair->key == nullptr) return false;
-  Object* key = Survivor(pair->key);
-  if (key == nullptr) return Await(pair->key, original), false;
-  pair->key = key;
-  const bool moves = Survivor(pair->value) == nullptr && pair->value != nullptr;
-  Visit(pair->value);
-  Drain();
-  return moves;
 }
 
 // A young ephemeron may have been moved, and then its old header tells no kind.
@@ -321,7 +173,7 @@ bool HasRecentEphemerons(HeapCore& heap) {
 
 // Repeats until nothing changes, because a value may keep other keys alive.  The second pass finds
 // nothing, unless there was no memory to wait in.
-void VisitEphemerons(HeapCore& heap, Evacuation& evacuation) {
+void VisitEphemerons(HeapCore& heap, Evacuation<false>& evacuation) {
   if (!HasRecentEphemerons(heap)) return;
   for (bool moved = true; moved;) {
     moved = false;
@@ -343,7 +195,9 @@ void FilterCustoms(HeapCore& heap) ALLOMON_REQUIRES(heap.tables_mutex) {
 }
 
 // An object with a finalizer dies old: it is kept until a major collection.
-void VisitFinalizable(HeapCore& heap, Evacuation& evacuation) ALLOMON_REQUIRES(heap.tables_mutex) {
+template <bool kParallel>
+void VisitFinalizable(HeapCore& heap, Evacuation<kParallel>& evacuation)
+    ALLOMON_REQUIRES(heap.tables_mutex) {
   WeakTable<Finalizer>& table = heap.finalizers;
   for (size_t i = table.first_young; i < table.entries.size(); ++i) {
     evacuation.Visit(table.entries[i].object);
@@ -352,7 +206,7 @@ void VisitFinalizable(HeapCore& heap, Evacuation& evacuation) ALLOMON_REQUIRES(h
   table.FindFirstYoung(table.first_young);
 }
 
-void VisitRoots(HeapCore& heap, Evacuation& evacuation)
+void VisitRoots(HeapCore& heap, Evacuation<false>& evacuation)
     ALLOMON_REQUIRES(heap.globals_mutex, heap.tables_mutex) {
   // The stack is drained after each root, so that objects of one root are moved together.
   ForEachStrongRoot(heap, [&evacuation](Slot& slot) {
@@ -364,6 +218,108 @@ void VisitRoots(HeapCore& heap, Evacuation& evacuation)
   evacuation.Drain();
   VisitStays(heap, evacuation);
   VisitFinalizable(heap, evacuation);
+}
+
+// Visits the roots by several threads.  The remembered slots and the value stacks are shared out,
+// and pending copies are exchanged.  All other roots are the collecting thread's.
+class ParallelVisit {
+ public:
+  ParallelVisit(HeapCore& heap, size_t members)
+      : heap_(heap), members_(members), pieces_(heap.world.first()), work_(members) {}
+
+  // Returns the number of moved words.
+  uint64_t Run() ALLOMON_REQUIRES(heap_.globals_mutex, heap_.tables_mutex) {
+    heap_.team.BeginJob(Help, this);
+    Evacuation<true> evacuation(heap_, heap_.cards, work_, 0);
+    VisitOwnRoots(evacuation);
+    VisitPieces(evacuation);
+    VisitStays(heap_, evacuation);
+    VisitFinalizable(heap_, evacuation);
+    evacuation.DrainShared();
+    results_[0] = evacuation.Finish();
+    heap_.team.EndJob();
+    return Sum();
+  }
+
+ private:
+  static void Help(void* self, size_t member) { static_cast<ParallelVisit*>(self)->HelpAs(member); }
+
+  void HelpAs(size_t member) {
+    if (member >= members_ || !work_.Join()) return;
+    Evacuation<true> evacuation(heap_, heap_.cards, work_, member);
+    VisitPieces(evacuation);
+    evacuation.DrainShared();
+    results_[member] = evacuation.Finish();
+  }
+
+  void VisitOwnRoots(Evacuation<true>& evacuation)
+      ALLOMON_REQUIRES(heap_.globals_mutex, heap_.tables_mutex) {
+    const auto visit = [&evacuation](Slot& slot) {
+      evacuation.Visit(slot);
+      evacuation.Drain();
+    };
+    for (Mutator* m = heap_.world.first(); m != nullptr; m = m->next) ForEachRootNode(*m, visit);
+    ForEachSharedRoot(heap_, visit);
+    VisitRememberedBefore(heap_, evacuation);
+  }
+
+  void VisitPieces(Evacuation<true>& evacuation) {
+    for (RootPieces::Piece piece = pieces_.Take(); piece.count != 0; piece = pieces_.Take()) {
+      for (size_t i = 0; i < piece.count; ++i) {
+        if (piece.logged != nullptr) {
+          evacuation.VisitOld(*piece.logged[i]);
+        } else {
+          evacuation.Visit(piece.slots[i]);
+        }
+      }
+      evacuation.Drain();
+    }
+  }
+
+  // When all others have finished.
+  uint64_t Sum() {
+    uint64_t moved_words = 0;
+    for (const EvacuationResult& result : results_) {
+      moved_words += result.moved_words;
+      for (Slot* const slot : result.stays) Remember(heap_, *slot);
+      if (result.misses_slots && heap_.cycle.is_marking()) heap_.cycle.KeepTenure();
+    }
+    return moved_words;
+  }
+
+  HeapCore& heap_;
+  const size_t members_;
+  RootPieces pieces_;
+  SharedWork work_;
+  EvacuationResult results_[BlockSpace::kMostLanes];
+};
+
+// Returns how many threads are to collect.  Each lane of the old space wants room of its own
+// (inv.reserve).
+size_t MembersFor(HeapCore& heap, uint64_t young_words) {
+  const size_t can = std::min(heap.n_collectors, heap.team.n_threads() + 1);
+  const size_t bytes = young_words * kWordBytes + heap.young.stays_bytes();
+  if (can == 1 || !heap.choice.TakesSeveral(bytes) || !heap.cards.Reserve()) return 1;
+  size_t members = can;
+  while (members > 1 && BlockSpace::BlocksFor(bytes, members) > heap.blocks.free_blocks())
+    --members;
+  return members;
+}
+
+// Returns the number of moved words.
+uint64_t VisitAll(HeapCore& heap, uint64_t young_words)
+    ALLOMON_REQUIRES(heap.globals_mutex, heap.tables_mutex) {
+  Evacuation<false> evacuation(heap);
+  const size_t members = MembersFor(heap, young_words);
+  uint64_t moved_words = 0;
+  if (members > 1) {
+    ++heap.statistics.parallel_collections;
+    moved_words = ParallelVisit(heap, members).Run();
+  } else {
+    VisitRoots(heap, evacuation);
+  }
+  VisitEphemerons(heap, evacuation);
+  return moved_words + evacuation.moved_words();
 }
 
 // Decides which objects that stay, or have stayed, are kept in place, and counts them for the
@@ -486,9 +442,7 @@ void CollectMinor(HeapCore& heap) {
   const uint64_t young_words = PrepareNurseries(heap);
   Pinning pinning(heap.young);
   ScanStacks(heap, pinning);
-  Evacuation evacuation(heap);
-  VisitRoots(heap, evacuation);
-  VisitEphemerons(heap, evacuation);
+  const uint64_t moved_words = VisitAll(heap, young_words);
   for (Mutator* m = heap.world.first(); m != nullptr; m = m->next)
     heap.samples.Take(m->new_samples);
   heap.samples.AfterMinor();
@@ -497,7 +451,7 @@ void CollectMinor(HeapCore& heap) {
   heap.identities.AfterMinor(Survivor);
   Staying staying;
   ReopenNurseries(heap, staying);
-  CountMinor(heap, young_words, evacuation.moved_words(), staying);
+  CountMinor(heap, young_words, moved_words, staying);
   ALLOMON_DCHECK("inv.nursery", NothingElseIsYoung(heap));
 }
 

@@ -75,7 +75,15 @@ char* TakeOldBlock(HeapCore& heap, Mutator* mutator) {
   return TakeSpareBlock(heap);
 }
 
-bool GrowReserve(HeapCore& heap) { return GrowTo(heap, BlockSpace::BlocksFor(NurseryBytes(heap))); }
+bool GrowReserve(HeapCore& heap) {
+  const size_t bytes = NurseryBytes(heap);
+  // Without the room for several collectors there is one.
+  if (heap.team.n_threads() != 0 && heap.WantsCollectors() &&
+      GrowTo(heap, BlockSpace::BlocksFor(bytes, heap.n_collectors))) {
+    return true;
+  }
+  return GrowTo(heap, BlockSpace::BlocksFor(bytes));
+}
 
 // inv.reserve: the objects that the nurseries may hold can be promoted.  If the reserve is short,
 // each nursery gets its share of it.

@@ -7,24 +7,27 @@
 
 namespace allomon::gc::internal {
 
-// The precise roots of the thread.
+// The Roots of the thread.
 template <typename Visit>
-void ForEachRoot(const Mutator& mutator, Visit visit) {
+void ForEachRootNode(const Mutator& mutator, Visit visit) {
   for (RootNode* root = mutator.window->first_root; root != nullptr; root = root->next) {
     visit(root->object);
   }
+}
+
+// The precise roots of the thread.
+template <typename Visit>
+void ForEachRoot(const Mutator& mutator, Visit visit) {
+  ForEachRootNode(mutator, visit);
   for (const RootRange& range : mutator.ranges) {
     for (size_t i = 0; i < *range.count; ++i) visit(range.slots[i]);
   }
 }
 
-// Calls visit(Slot&) for every strong root but the native stacks.
+// The precise roots that belong to no thread.
 template <typename Visit>
-void ForEachStrongRoot(HeapCore& heap, Visit visit)
+void ForEachSharedRoot(HeapCore& heap, Visit visit)
     ALLOMON_REQUIRES(heap.globals_mutex, heap.tables_mutex) {
-  for (Mutator* mutator = heap.world.first(); mutator != nullptr; mutator = mutator->next) {
-    ForEachRoot(*mutator, visit);
-  }
   for (GlobalNode* node = heap.globals.next; node != &heap.globals; node = node->next) {
     visit(node->object);
   }
@@ -35,6 +38,16 @@ void ForEachStrongRoot(HeapCore& heap, Visit visit)
   for (size_t i = finalizers.due_head; i < finalizers.due.size(); ++i) {
     visit(finalizers.due[i].object);
   }
+}
+
+// Calls visit(Slot&) for every strong root but the native stacks.
+template <typename Visit>
+void ForEachStrongRoot(HeapCore& heap, Visit visit)
+    ALLOMON_REQUIRES(heap.globals_mutex, heap.tables_mutex) {
+  for (Mutator* mutator = heap.world.first(); mutator != nullptr; mutator = mutator->next) {
+    ForEachRoot(*mutator, visit);
+  }
+  ForEachSharedRoot(heap, visit);
 }
 
 }  // namespace allomon::gc::internal

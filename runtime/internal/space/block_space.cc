@@ -1,6 +1,7 @@
 #include "runtime/internal/space/block_space.h"
 
 #include <algorithm>
+#include <optional>
 #include <utility>
 
 #include "runtime/internal/object/check.h"
@@ -74,19 +75,45 @@ ChunkPages BlockSpace::WantedPages() const {
   return takes_huge ? ChunkPages::kHuge : ChunkPages::kLater;
 }
 
-char* BlockSpace::TakeFreeBlock() {
+char* BlockSpace::PopFreeBlock() {
   ALLOMON_GC_CHECK(!free_.empty(), "inv.reserve: no free block during a minor collection");
   char* block = free_.back();
   free_.pop_back();
-  ALLOMON_GC_UNPOISON(block, kBlockBytes);
   Chunk* const chunk = Chunk::Of(block);
   ALLOMON_DCHECK_EQ("inv.space.lists", chunk->in_use & Chunk::BitOfBlock(block), 0);
-  chunk->TakePagesOf(block);
   chunk->in_use |= Chunk::BitOfBlock(block);
   chunk->fresh |= Chunk::BitOfBlock(block);
-  if (marking_) chunk->FillMarksOf(chunk->BlockOf(block), 0xff);
   return block;
 }
+
+void BlockSpace::PrepareBlock(char* block, bool takes_pages) {
+  ALLOMON_GC_UNPOISON(block, kBlockBytes);
+  if (takes_pages) TakePages(block, kBlockBytes);
+  if (marking_) Chunk::Of(block)->FillMarksOf(Chunk::BlockOf(block), 0xff);
+}
+
+char* BlockSpace::TakeFreeBlock() {
+  char* const block = PopFreeBlock();
+  PrepareBlock(block, !Chunk::Of(block)->NoteTouched(block));
+  return block;
+}
+
+// The pages are taken without the lock: where the system must find the memory, they are the most of
+// a collection's time.
+char* BlockSpace::TakeFreeBlockShared() {
+  char* block = nullptr;
+  bool has_pages = false;
+  {
+    const MutexHolder hold(lanes_mutex_);
+    block = PopFreeBlock();
+    has_pages = Chunk::Of(block)->NoteTouched(block);
+  }
+  PrepareBlock(block, !has_pages);
+  return block;
+}
+
+BlockSpace::Lane BlockSpace::TakeLane(size_t index) { return std::exchange(lanes_[index], {}); }
+void BlockSpace::PutLane(size_t index, const Lane& lane) { lanes_[index] = lane; }
 
 bool BlockSpace::Hole::FindGap(size_t bytes) {
   if (search == search_end) return false;
@@ -110,50 +137,98 @@ void BlockSpace::Hole::Close() {
 }
 
 void BlockSpace::CloseHoles() {
-  hole_.Close();
-  overflow_.Close();
-}
-
-void BlockSpace::TakeNextHole(size_t bytes) {
-  hole_.Close();
-  for (size_t looks = 0; !hole_.FindGap(bytes); ++looks) {
-    if (looks > kBlocksToLookInto || recyclable_.empty()) return hole_.TakeBlock(TakeFreeBlock());
-    hole_.BeginSearch(recyclable_.back());
-    recyclable_.pop_back();
-    if (overflow_next_ <= recyclable_.size()) continue;
-    // The other search was in this block last, and ends here.  What it has placed in a gap gets its
-    // marks: the gaps that this search finds end there.
-    overflow_next_ = recyclable_.size();
-    if (overflow_.gap == nullptr) continue;
-    overflow_.Close();
-    overflow_ = {};
+  for (Lane& lane : lanes_) {
+    lane.hole.Close();
+    lane.overflow.Close();
   }
 }
 
+// What the searches have placed in gaps gets its marks: the gaps that another search finds end
+// there.
+void BlockSpace::EndOverflowSearches() {
+  for (Lane& lane : lanes_) {
+    if (lane.overflow.gap == nullptr) continue;
+    lane.overflow.Close();
+    lane.overflow = {};
+  }
+}
+
+// Returns a block for the small objects; nullptr if there is none.
+char* BlockSpace::PopRecyclable() {
+  if (recyclable_.empty()) return nullptr;
+  char* const block = recyclable_.back();
+  recyclable_.pop_back();
+  if (overflow_next_ <= recyclable_.size()) return block;
+  // Another search was in this block last, and ends here.
+  overflow_next_ = recyclable_.size();
+  EndOverflowSearches();
+  return block;
+}
+
+// The same while other lanes are in use: their searches cannot be ended.
+char* BlockSpace::PopRecyclableShared() {
+  const MutexHolder hold(lanes_mutex_);
+  if (overflow_next_ == recyclable_.size()) return nullptr;
+  char* const block = recyclable_.back();
+  recyclable_.pop_back();
+  return block;
+}
+
+template <bool kShared>
+char* BlockSpace::NextBlock() {
+  return kShared ? TakeFreeBlockShared() : TakeFreeBlock();
+}
+
+template <bool kShared>
+void BlockSpace::TakeNextHole(Lane& lane, size_t bytes) {
+  lane.hole.Close();
+  for (size_t looks = 0; !lane.hole.FindGap(bytes); ++looks) {
+    char* block = nullptr;
+    if (looks <= kBlocksToLookInto) block = kShared ? PopRecyclableShared() : PopRecyclable();
+    if (block == nullptr) return lane.hole.TakeBlock(NextBlock<kShared>());
+    lane.hole.BeginSearch(block);
+  }
+}
+
+// Returns the next block for larger objects, which stays in the list; nullptr if there is none.
+char* BlockSpace::NextToLookInto() {
+  ALLOMON_DCHECK_LE("inv.space.lists", overflow_next_, recyclable_.size());
+  return overflow_next_ == recyclable_.size() ? nullptr : recyclable_[overflow_next_++];
+}
+
 // Finds a gap of `bytes` in the next few blocks.  TakeNextHole() comes to the smaller ones later.
-bool BlockSpace::FindOverflowGap(size_t bytes) {
-  for (size_t looks = 0; !overflow_.FindGap(bytes); ++looks) {
-    ALLOMON_DCHECK_LE("inv.space.lists", overflow_next_, recyclable_.size());
-    if (looks > kBlocksToLookInto || overflow_next_ == recyclable_.size()) return false;
-    overflow_.BeginSearch(recyclable_[overflow_next_++]);
+template <bool kShared>
+bool BlockSpace::FindOverflowGap(Lane& lane, size_t bytes) {
+  for (size_t looks = 0; !lane.overflow.FindGap(bytes); ++looks) {
+    if (looks > kBlocksToLookInto) return false;
+    std::optional<MutexHolder> hold;
+    if (kShared) hold.emplace(lanes_mutex_);
+    char* const block = NextToLookInto();
+    if (block == nullptr) return false;
+    lane.overflow.BeginSearch(block);
   }
   return true;
 }
 
-char* BlockSpace::AllocateSlow(size_t bytes) {
+template <bool kShared>
+char* BlockSpace::AllocateSlow(Lane& lane, size_t bytes) {
   if (bytes <= kMostSmallBytes) {
-    TakeNextHole(bytes);
-    return Allocate(bytes);
+    TakeNextHole<kShared>(lane, bytes);
+    return AllocateIn<kShared>(lane, bytes);
   }
-  if (bytes > overflow_.left_bytes()) {
-    overflow_.Close();
-    if (!FindOverflowGap(bytes)) overflow_.TakeBlock(TakeFreeBlock());
+  Hole& overflow = lane.overflow;
+  if (bytes > overflow.left_bytes()) {
+    overflow.Close();
+    if (!FindOverflowGap<kShared>(lane, bytes)) overflow.TakeBlock(NextBlock<kShared>());
   }
-  ALLOMON_DCHECK_LE("inv.space.hole", bytes, overflow_.left_bytes());
-  char* start = overflow_.cursor;
-  overflow_.cursor += bytes;
+  ALLOMON_DCHECK_LE("inv.space.hole", bytes, overflow.left_bytes());
+  char* start = overflow.cursor;
+  overflow.cursor += bytes;
   return start;
 }
+
+template char* BlockSpace::AllocateSlow<false>(Lane& lane, size_t bytes);
+template char* BlockSpace::AllocateSlow<true>(Lane& lane, size_t bytes);
 
 void BlockSpace::ClearMarks() {
   for (Chunk* chunk : chunks_) chunk->ClearMarks();
@@ -201,7 +276,7 @@ Chunk* BlockSpace::TakeReleased() {
 }
 
 void BlockSpace::ForgetHoles() {
-  hole_ = overflow_ = {};
+  for (Lane& lane : lanes_) lane = {};
   overflow_next_ = 0;
   recyclable_.clear();
 }

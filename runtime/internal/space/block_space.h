@@ -19,25 +19,62 @@
 namespace allomon::gc::internal {
 
 class BlockSpace {
+  // A place that objects fill, and the search for the next one in its block.
+  struct Hole {
+    char* cursor = nullptr;
+    char* end = nullptr;
+    char* gap = nullptr;     // where it begins, if it is a gap; nullptr: it is a whole block
+    char* search = nullptr;  // where the next search begins: in a block, or at its end
+    char* search_end = nullptr;
+
+    size_t left_bytes() const { return static_cast<size_t>(end - cursor); }
+    void TakeBlock(char* block) {
+      *this = {};
+      cursor = block;
+      end = block + kBlockBytes;
+    }
+    void BeginSearch(char* block) {
+      search = block;
+      search_end = block + kBlockBytes;
+    }
+    // Moves on to the next gap of `bytes` in the block.  Returns false if the block has no more.
+    bool FindGap(size_t bytes);
+    void Close();
+  };
+
  public:
+  // Two holes, the second for objects above 128 bytes that do not fit into the first.
+  class Lane {
+    friend class BlockSpace;
+    Hole hole;
+    Hole overflow;
+  };
+
   BlockSpace() = default;
   ~BlockSpace();
   BlockSpace(const BlockSpace&) = delete;
   BlockSpace& operator=(const BlockSpace&) = delete;
 
   // Returns a number of entirely free blocks that suffices for `bytes` of objects, whatever their
-  // sizes and whatever the holes.  The cursor leaves a block with at most 8 KiB unused, and two
-  // cursors are open.
-  static size_t BlocksFor(size_t bytes) { return bytes / (kBlockBytes - kMaxYoungBytes - 16) + 3; }
+  // sizes and whatever the holes.  A cursor leaves a block with at most 8 KiB unused, and each lane
+  // has two cursors open.
+  static size_t BlocksFor(size_t bytes, size_t lanes = 1) {
+    return bytes / (kBlockBytes - kMaxYoungBytes - 16) + 1 + 2 * lanes;
+  }
 
   // Allocates `bytes`, header included.  inv.reserve: the caller has ensured that enough free
   // blocks exist, so this never fails.
-  char* Allocate(size_t bytes) {
-    char* start = hole_.cursor;
-    if (__builtin_expect(bytes > hole_.left_bytes(), 0)) return AllocateSlow(bytes);
-    hole_.cursor = start + bytes;
-    return start;
-  }
+  char* Allocate(size_t bytes) { return AllocateIn<false>(lanes_[0], bytes); }
+
+  // --- Several threads that place objects at the same time, each in a lane of its own.  A lane is
+  // the two holes that are filled; what is left of them serves the lane's next owner.
+
+  static constexpr size_t kMostLanes = 32;
+  // Lane 0 is that of Allocate().  PutLane() comes before anything but AllocateShared().
+  Lane TakeLane(size_t index);
+  void PutLane(size_t index, const Lane& lane);
+  // Like Allocate().  Takes a lock once for each hole.
+  char* AllocateShared(Lane& lane, size_t bytes) { return AllocateIn<true>(lane, bytes); }
 
   // Takes an entirely free block, of kBlockBytes, which objects fill from its beginning on.
   char* TakeFreeBlock();
@@ -121,32 +158,24 @@ class BlockSpace {
  private:
   static uintptr_t AddressOf(const Chunk* chunk) { return reinterpret_cast<uintptr_t>(chunk); }
   Chunk* Find(const void* address) const;
-  // A place that objects fill, and the search for the next one in its block.
-  struct Hole {
-    char* cursor = nullptr;
-    char* end = nullptr;
-    char* gap = nullptr;     // where it begins, if it is a gap; nullptr: it is a whole block
-    char* search = nullptr;  // where the next search begins: in a block, or at its end
-    char* search_end = nullptr;
-
-    size_t left_bytes() const { return static_cast<size_t>(end - cursor); }
-    void TakeBlock(char* block) {
-      *this = {};
-      cursor = block;
-      end = block + kBlockBytes;
-    }
-    void BeginSearch(char* block) {
-      search = block;
-      search_end = block + kBlockBytes;
-    }
-    // Moves on to the next gap of `bytes` in the block.  Returns false if the block has no more.
-    bool FindGap(size_t bytes);
-    void Close();
-  };
-
-  char* AllocateSlow(size_t bytes);
-  void TakeNextHole(size_t bytes);
-  bool FindOverflowGap(size_t bytes);
+  // kShared: other threads place objects in other lanes meanwhile.
+  template <bool kShared>
+  char* AllocateIn(Lane& lane, size_t bytes);
+  template <bool kShared>
+  char* AllocateSlow(Lane& lane, size_t bytes);
+  template <bool kShared>
+  char* NextBlock();
+  template <bool kShared>
+  void TakeNextHole(Lane& lane, size_t bytes);
+  template <bool kShared>
+  bool FindOverflowGap(Lane& lane, size_t bytes);
+  char* PopRecyclable();
+  char* PopRecyclableShared();
+  void EndOverflowSearches();
+  char* NextToLookInto();
+  char* PopFreeBlock();
+  void PrepareBlock(char* block, bool takes_pages);
+  char* TakeFreeBlockShared();
   void ForgetHoles();
   Chunk* NextOfWalk();
   void SweepBlock(char* block);
@@ -157,11 +186,11 @@ class BlockSpace {
   // a process 65,530 mappings.
   static constexpr size_t kMostHugeChunks = 16 << 10;
 
-  Hole hole_;
+  Lane lanes_[kMostLanes];
   // The search for overflow holes goes through recyclable_ from its front, where those are that are
   // used last.  A block has one search at a time.
-  Hole overflow_;
   size_t overflow_next_ = 0;  // the block in recyclable_ that comes next
+  Mutex lanes_mutex_;         // held for the lists and the bits of chunks while lanes are shared
 
   // Capacity for every block is reserved when a chunk is added, so that sweeping does not
   // allocate.
@@ -176,6 +205,15 @@ class BlockSpace {
   Chunk* released_ = nullptr;
   Chunk* aside_ = nullptr;
 };
+
+template <bool kShared>
+inline char* BlockSpace::AllocateIn(Lane& lane, size_t bytes) {
+  char* start = lane.hole.cursor;
+  if (__builtin_expect(bytes > lane.hole.left_bytes(), 0))
+    return AllocateSlow<kShared>(lane, bytes);
+  lane.hole.cursor = start + bytes;
+  return start;
+}
 
 }  // namespace allomon::gc::internal
 

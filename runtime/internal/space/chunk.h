@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <cstring>
+#include <utility>
 
 #include "runtime/internal/object/object.h"
 #include "runtime/internal/space/memory.h"
@@ -53,11 +54,9 @@ struct Chunk {
   static size_t BlockOf(const void* address) { return OffsetOf(address) / kBlockBytes; }
   static uint64_t BitOfBlock(const void* address) { return uint64_t{1} << BlockOf(address); }
   bool WasTouched(size_t block) const { return (touched >> block & 1) != 0; }
-  // The block is about to be filled.
-  void TakePagesOf(char* block) {
-    const uint64_t bit = BitOfBlock(block);
-    if ((touched & bit) == 0) TakePages(block, kBlockBytes);
-    touched |= bit;
+  // Notes that the block is about to be filled.  Returns whether it was before, and has its pages.
+  bool NoteTouched(const char* block) {
+    return (std::exchange(touched, touched | BitOfBlock(block)) & BitOfBlock(block)) != 0;
   }
   bool IsFresh(const void* address) const { return (fresh & BitOfBlock(address)) != 0; }
 

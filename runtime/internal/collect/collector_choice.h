@@ -1,0 +1,55 @@
+// Chooses whether several threads do a minor collection.
+#ifndef ALLOMON_RUNTIME_INTERNAL_COLLECT_COLLECTOR_CHOICE_H_
+#define ALLOMON_RUNTIME_INTERNAL_COLLECT_COLLECTOR_CHOICE_H_
+
+#include <cstddef>
+#include <cstdint>
+
+namespace allomon::gc::internal {
+
+// Several threads are worth their start when enough survives.  Whether they are quicker then
+// depends on the objects (a list is moved cell by cell, by one thread) and on the machine (another
+// program may have the second processor).  So both ways are timed, and the one with less time per
+// byte is taken; now and then the other one is tried again.
+//
+// Used while the world is stopped.
+class CollectorChoice {
+ public:
+  // `least_bytes`: of survivors; 0: always several.
+  explicit CollectorChoice(size_t least_bytes) : least_bytes_(least_bytes) {}
+
+  // Whether so much is expected to survive that several threads may be quicker.
+  bool ExpectsEnough() const { return expected_bytes_ >= least_bytes_; }
+
+  // Whether several threads are to do the next collection, of nurseries with `used_bytes`.
+  bool TakesSeveral(uint64_t used_bytes) {
+    if (least_bytes_ == 0) return true;
+    if (used_bytes < least_bytes_ || !ExpectsEnough()) return false;
+    if (costs_[kSeveral] == 0 || costs_[kOne] == 0) return costs_[kOne] != 0;
+    const bool several = costs_[kSeveral] < costs_[kOne];
+    return (++choices_ % kTryEvery == 0) != several;
+  }
+
+  // Notes a collection.
+  void Note(bool several, uint64_t promoted_bytes, uint64_t ns) {
+    expected_bytes_ = (expected_bytes_ + promoted_bytes) / 2;
+    if (promoted_bytes < least_bytes_ || promoted_bytes == 0) return;
+    const double cost = static_cast<double>(ns) / static_cast<double>(promoted_bytes);
+    double& known = costs_[several ? kSeveral : kOne];
+    known = known == 0 ? cost : known + (cost - known) * kWeight;
+  }
+
+ private:
+  enum Way { kOne, kSeveral };
+  static constexpr double kWeight = 0.25;
+  static constexpr uint32_t kTryEvery = 32;
+
+  const size_t least_bytes_;
+  uint64_t expected_bytes_ = 0;  // half of it is the last collection's, and so on
+  double costs_[2] = {};         // nanoseconds per byte, decaying averages; 0: none known
+  uint32_t choices_ = 0;
+};
+
+}  // namespace allomon::gc::internal
+
+#endif  // ALLOMON_RUNTIME_INTERNAL_COLLECT_COLLECTOR_CHOICE_H_
