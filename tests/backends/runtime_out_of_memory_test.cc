@@ -174,11 +174,13 @@ TEST(BarrierTest, WithoutMemoryToGrowTheLogIsUsedToItsEnd) {
   for (size_t i = 0; i < kCells; ++i) ASSERT_EQ(old->at(i)->head, 41);
 }
 
-// Makes an array that refers to a cell which this frame keeps in its place, and collects.
+constexpr size_t kSlots = 2000;
+
+// Makes an old array that refers to a cell which this frame keeps in its place, and collects.
 __attribute__((noinline)) void CollectWithoutMemory(Heap& heap, Root<Array<Cell>>* kept) {
   const Local<Cell> stays = make<Cell>(41, nullptr);
-  *kept = make_array<Cell>(100);
-  for (size_t i = 0; i < 100; ++i) (*kept)->at(i) = stays;
+  *kept = make_array<Cell>(kSlots);
+  for (size_t i = 0; i < kSlots; ++i) (*kept)->at(i) = stays;
   heap.core().options.verify = false;  // it needs memory
   backend::g_failing = Failing::kAll;
   backend::g_fail_at = 1;
@@ -188,8 +190,8 @@ __attribute__((noinline)) void CollectWithoutMemory(Heap& heap, Root<Array<Cell>
   EXPECT_EQ((*kept)->at(7), stays);
 }
 
-// A thread of a parallel collection has no memory to remember the slots of an object that it has
-// moved: the cell to which they point becomes old in its place.
+// A thread of a parallel collection has no memory to remember the slots that point to an object
+// which stays: that becomes old in its place.
 TEST(CollectorsTest, WithoutMemoryForSlotsAnObjectBecomesOld) {
   for (const uint32_t collectors : {1u, 2u}) {
     HeapOptions options = Options();
@@ -202,10 +204,10 @@ TEST(CollectorsTest, WithoutMemoryForSlotsAnObjectBecomesOld) {
     CollectWithoutMemory(*heap, &kept);
     EXPECT_EQ(heap->statistics().parallel_collections > 0, collectors > 1);
     for (int i = 0; i < 3; ++i) heap->CollectFromTop(CollectionKind::kMinor);
-    for (size_t i = 0; i < 100; ++i) ASSERT_EQ(kept->at(i)->head, 41);
+    for (size_t i = 0; i < kSlots; ++i) ASSERT_EQ(kept->at(i)->head, 41);
     heap->CollectFromTop(CollectionKind::kMajor);
     heap->CollectFromTop(CollectionKind::kMinor);
-    for (size_t i = 0; i < 100; ++i) ASSERT_EQ(kept->at(i)->head, 41);
+    for (size_t i = 0; i < kSlots; ++i) ASSERT_EQ(kept->at(i)->head, 41);
   }
 }
 
