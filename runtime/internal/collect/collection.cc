@@ -76,12 +76,18 @@ void ResumeAfterCollection(HeapCore& heap) {
   const bool in_slices = heap.MayMarkInSlices();
   heap.blocks.SetPrefersSmallPages(in_slices);
   heap.blocks.stock().SetWanted(heap.options.background && in_slices);
-  const bool has_work =
-      heap.options.background && (heap.cycle.is_active() || heap.blocks.stock().IsShort());
-  const bool wants_team = heap.WantsCollectors();
+  // Known only while the world is stopped.
+  constexpr uint32_t kForHelper = 1;
+  constexpr uint32_t kForTeam = 2;
+  uint32_t work = 0;
+  if (heap.options.background) {
+    if (heap.cycle.is_active() || heap.blocks.stock().IsShort()) work |= kForHelper;
+    if (heap.WantsCollectors()) work |= kForTeam;
+  }
   ResumeAndRelease(heap);
-  if (has_work) heap.helper.Wake(WorkForHelper);
-  if (wants_team) heap.StartCollectors();
+  if (__builtin_expect(work == 0, 1)) return;
+  if ((work & kForHelper) != 0) heap.helper.Wake(WorkForHelper);
+  if ((work & kForTeam) != 0) heap.StartCollectors();
 }
 
 }  // namespace
@@ -94,7 +100,6 @@ bool RunCollection(HeapCore& heap, CollectionKind kind, bool due) {
   const CollectionKind pause = is_major ? CollectionKind::kMajor : CollectionKind::kMinor;
   const uint64_t promoted_words = heap.statistics.promoted_words;
   const uint64_t freed_words = heap.statistics.freed_young_words;
-  const uint64_t parallel = heap.statistics.parallel_collections;
   CollectorScope collector;
   const MarkState::Hold hold_cycle(heap.cycle);
   if (heap.options.listener != nullptr) heap.options.listener->OnCollectionStart(pause);
@@ -105,7 +110,7 @@ bool RunCollection(HeapCore& heap, CollectionKind kind, bool due) {
   const uint64_t died_bytes = (heap.statistics.freed_young_words - freed_words) * kWordBytes;
   const uint64_t minor_ns = NowNs() - start;
   heap.share.Note(promoted_bytes, promoted_bytes + died_bytes, minor_ns);
-  heap.choice.Note(heap.statistics.parallel_collections != parallel, promoted_bytes, minor_ns);
+  if (heap.n_collectors > 1) heap.choice.Note(promoted_bytes, minor_ns);
   if (heap.options.verify) VerifyHeap(heap);
   const bool done = MajorPart(heap, kind, due, start);
   if (heap.options.verify && is_major) VerifyHeap(heap);

@@ -9,8 +9,10 @@ namespace allomon::gc::internal {
 
 // Several threads are worth their start when enough survives.  Whether they are quicker then
 // depends on the objects (a list is moved cell by cell, by one thread) and on the machine (another
-// program may have the second processor).  So both ways are timed, and the one with less time per
-// byte is taken; now and then the other one is tried again.
+// program may have the second processor, and a thread that has it not while it holds work keeps all
+// others waiting for milliseconds).  So both ways are timed, and the one with less time per byte is
+// taken.  The other one is tried again after two collections, and after twice as many each time that
+// it was the slower one again: what tries cost is bounded by a few collections in thousands.
 //
 // Used while the world is stopped.
 class CollectorChoice {
@@ -26,12 +28,24 @@ class CollectorChoice {
     if (least_bytes_ == 0) return true;
     if (used_bytes < least_bytes_ || !ExpectsEnough()) return false;
     if (costs_[kSeveral] == 0 || costs_[kOne] == 0) return costs_[kOne] != 0;
-    const bool several = costs_[kSeveral] < costs_[kOne];
-    return (++choices_ % kTryEvery == 0) != several;
+    const bool several = costs_[kSeveral] < costs_[kOne] * kWorthwhile;
+    if (several != takes_several_) {
+      takes_several_ = several;
+      wait_ = kLeastWait;
+      choices_ = 0;
+    }
+    if (++choices_ < wait_) return several;
+    choices_ = 0;
+    wait_ = wait_ < kMostWait ? wait_ * 2 : kMostWait;
+    return !several;
   }
 
-  // Notes a collection.
-  void Note(bool several, uint64_t promoted_bytes, uint64_t ns) {
+  // Several threads do the collection that has begun.
+  void BeginSeveral() { several_ = true; }
+  // Notes a collection, which has ended.
+  void Note(uint64_t promoted_bytes, uint64_t ns) {
+    const bool several = several_;
+    several_ = false;
     expected_bytes_ = (expected_bytes_ + promoted_bytes) / 2;
     if (promoted_bytes < least_bytes_ || promoted_bytes == 0) return;
     const double cost = static_cast<double>(ns) / static_cast<double>(promoted_bytes);
@@ -42,12 +56,18 @@ class CollectorChoice {
  private:
   enum Way { kOne, kSeveral };
   static constexpr double kWeight = 0.25;
-  static constexpr uint32_t kTryEvery = 32;
+  // Several threads take processor time from the program: that must be paid for.
+  static constexpr double kWorthwhile = 0.9;
+  static constexpr uint32_t kLeastWait = 2;  // the first figures are of new pages
+  static constexpr uint32_t kMostWait = 4096;
 
   const size_t least_bytes_;
   uint64_t expected_bytes_ = 0;  // half of it is the last collection's, and so on
   double costs_[2] = {};         // nanoseconds per byte, decaying averages; 0: none known
-  uint32_t choices_ = 0;
+  bool several_ = false;        // of the present collection
+  bool takes_several_ = false;  // the quicker way
+  uint32_t choices_ = 0;        // since the other way was tried
+  uint32_t wait_ = kLeastWait;  // so many choices lie between two tries
 };
 
 }  // namespace allomon::gc::internal

@@ -58,6 +58,20 @@ struct EvacuationResult {
   bool misses_slots = false;  // there was no memory for some; their objects got tenure
 };
 
+// What a thread of a parallel collection has beside; one thread alone pays nothing for it.
+template <bool kParallel>
+struct Sharing {};
+template <>
+struct Sharing<true> {
+  CardLocks& cards;
+  SharedWork& work;
+  BlockSpace::Lane lane;
+  size_t n_lane;
+  size_t card = CardLocks::kNoCard;  // whose lock this thread has
+  bool misses_slots = false;
+  Vector<Slot*> stays = {};
+};
+
 // Moves young objects.  Copies whose references are not yet visited are linked through the first
 // word of the dead original, so the stack needs no memory and cannot overflow.  The order is last
 // in, first out, which keeps parents and children close.
@@ -76,14 +90,10 @@ struct EvacuationResult {
 template <bool kParallel>
 class Evacuation {
  public:
-  explicit Evacuation(Spaces& spaces) : spaces_(spaces) { static_assert(!kParallel); }
+  explicit Evacuation(Spaces& spaces) : spaces_(spaces), sharing_{} { static_assert(!kParallel); }
   // `lane` of the old space is this thread's until Finish().
   Evacuation(Spaces& spaces, CardLocks& cards, SharedWork& shared, size_t lane)
-      : spaces_(spaces),
-        cards_(&cards),
-        shared_(&shared),
-        lane_(spaces.blocks.TakeLane(lane)),
-        n_lane_(lane) {
+      : spaces_(spaces), sharing_{cards, shared, spaces.blocks.TakeLane(lane), lane} {
     static_assert(kParallel);
   }
 
@@ -116,7 +126,9 @@ class Evacuation {
 
   void Drain() {
     for (uint32_t step = 1; pending_ != nullptr; ++step) {
-      if (kParallel && step % kStepsPerOffer == 0 && shared_->WantsOffer()) Offer();
+      if constexpr (kParallel) {
+        if (step % kStepsPerOffer == 0 && sharing_.work.WantsOffer()) Offer();
+      }
       Object* original = pending_;
       pending_ = *SlotsOf(original);
       Object* copy = ForwardedTo(HeaderOf(original));
@@ -130,15 +142,15 @@ class Evacuation {
   void DrainShared() {
     for (;;) {
       LetCardGo();
-      pending_ = shared_->Take();
+      pending_ = sharing_.work.Take();
       if (pending_ == nullptr) return;
       Drain();
     }
   }
   // Called by each thread for itself when the work is done.
   EvacuationResult Finish() {
-    spaces_.blocks.PutLane(n_lane_, lane_);
-    return {moved_words_, std::move(stays_), misses_slots_};
+    spaces_.blocks.PutLane(sharing_.n_lane, sharing_.lane);
+    return {moved_words_, std::move(sharing_.stays), sharing_.misses_slots};
   }
 
   // --- Not kParallel: ephemerons.
@@ -181,13 +193,13 @@ class Evacuation {
 
   __attribute__((always_inline)) bool VisitShared(Slot& slot, Object* object) {
     uintptr_t header = LoadHeader(object);
-    if ((header & (kForwardedBit | kStaysBit)) == 0 && CardLocks::Of(object) != card_) {
+    if ((header & (kForwardedBit | kStaysBit)) == 0 && CardLocks::Of(object) != sharing_.card) {
       HoldCardOf(object);
       header = LoadHeader(object);
     }
     Object* moved = nullptr;
     if (__builtin_expect((header & (kForwardedBit | kStaysBit)) == 0, 1)) {
-      ALLOMON_DCHECK_EQ("inv.evacuate.card", CardLocks::Of(object), card_);
+      ALLOMON_DCHECK_EQ("inv.evacuate.card", CardLocks::Of(object), sharing_.card);
       moved = Move(object, header);
     } else {
       if ((header & kForwardedBit) == 0) return true;
@@ -200,20 +212,24 @@ class Evacuation {
   __attribute__((noinline)) void HoldCardOf(const Object* object) {
     LetCardGo();
     const size_t card = CardLocks::Of(object);
-    cards_->Lock(card);
-    card_ = card;
+    sharing_.cards.Lock(card);
+    sharing_.card = card;
   }
 
   void LetCardGo() {
-    if (card_ != CardLocks::kNoCard) cards_->Unlock(std::exchange(card_, CardLocks::kNoCard));
+    if (sharing_.card != CardLocks::kNoCard)
+      sharing_.cards.Unlock(std::exchange(sharing_.card, CardLocks::kNoCard));
   }
 
-  void RememberStay(Slot& slot, Object* object) {
-    if constexpr (!kParallel) return Remember(spaces_, slot);
-    if (TryPush(stays_, &slot)) return;
-    // As Remember() does without memory: the object is old from now on.
-    __atomic_fetch_or(&HeaderOf(object), kStaysBit | kTenuredBit, __ATOMIC_RELAXED);
-    misses_slots_ = true;
+  void RememberStay(Slot& slot, [[maybe_unused]] Object* object) {
+    if constexpr (kParallel) {
+      if (TryPush(sharing_.stays, &slot)) return;
+      // As Remember() does without memory: the object is old from now on.
+      __atomic_fetch_or(&HeaderOf(object), kStaysBit | kTenuredBit, __ATOMIC_RELAXED);
+      sharing_.misses_slots = true;
+    } else {
+      Remember(spaces_, slot);
+    }
   }
 
   // Offers the older half of the pending copies.
@@ -225,7 +241,7 @@ class Evacuation {
       last_kept = *SlotsOf(last_kept);
     }
     Object* const offered = *SlotsOf(last_kept);
-    if (offered != nullptr && shared_->Offer(offered)) *SlotsOf(last_kept) = nullptr;
+    if (offered != nullptr && sharing_.work.Offer(offered)) *SlotsOf(last_kept) = nullptr;
   }
 
   bool VisitOnePair(EphemeronPair* original) {
@@ -255,7 +271,7 @@ class Evacuation {
   }
 
   char* AllocateOld(size_t bytes) {
-    if constexpr (kParallel) return spaces_.blocks.AllocateShared(lane_, bytes);
+    if constexpr (kParallel) return spaces_.blocks.AllocateShared(sharing_.lane, bytes);
     return spaces_.blocks.Allocate(bytes);
   }
 
@@ -288,13 +304,7 @@ class Evacuation {
   };
   std::optional<Waiting> waiting_;
 
-  CardLocks* cards_ = nullptr;
-  size_t card_ = CardLocks::kNoCard;  // whose lock this thread has
-  SharedWork* shared_ = nullptr;
-  BlockSpace::Lane lane_;
-  size_t n_lane_ = 0;
-  bool misses_slots_ = false;
-  Vector<Slot*> stays_;
+  Sharing<kParallel> sharing_;
 };
 
 }  // namespace allomon::gc::internal

@@ -206,7 +206,7 @@ void VisitFinalizable(HeapCore& heap, Evacuation<kParallel>& evacuation)
   table.FindFirstYoung(table.first_young);
 }
 
-void VisitRoots(HeapCore& heap, Evacuation<false>& evacuation)
+__attribute__((always_inline)) inline void VisitRoots(HeapCore& heap, Evacuation<false>& evacuation)
     ALLOMON_REQUIRES(heap.globals_mutex, heap.tables_mutex) {
   // The stack is drained after each root, so that objects of one root are moved together.
   ForEachStrongRoot(heap, [&evacuation](Slot& slot) {
@@ -296,7 +296,7 @@ class ParallelVisit {
 
 // Returns how many threads are to collect.  Each lane of the old space wants room of its own
 // (inv.reserve).
-size_t MembersFor(HeapCore& heap, uint64_t young_words) {
+__attribute__((noinline)) size_t MembersFor(HeapCore& heap, uint64_t young_words) {
   const size_t can = std::min(heap.n_collectors, heap.team.n_threads() + 1);
   const size_t bytes = young_words * kWordBytes + heap.young.stays_bytes();
   if (can == 1 || !heap.choice.TakesSeveral(bytes) || !heap.cards.Reserve()) return 1;
@@ -307,16 +307,23 @@ size_t MembersFor(HeapCore& heap, uint64_t young_words) {
 }
 
 // Returns the number of moved words.
-uint64_t VisitAll(HeapCore& heap, uint64_t young_words)
+__attribute__((noinline)) uint64_t VisitRootsBySeveral(HeapCore& heap, size_t members)
+    ALLOMON_REQUIRES(heap.globals_mutex, heap.tables_mutex) {
+  ++heap.statistics.parallel_collections;
+  heap.choice.BeginSeveral();
+  return ParallelVisit(heap, members).Run();
+}
+
+// Returns the number of moved words.
+__attribute__((always_inline)) inline uint64_t VisitAll(HeapCore& heap, uint64_t young_words)
     ALLOMON_REQUIRES(heap.globals_mutex, heap.tables_mutex) {
   Evacuation<false> evacuation(heap);
-  const size_t members = MembersFor(heap, young_words);
+  const size_t members = heap.n_collectors == 1 ? 1 : MembersFor(heap, young_words);
   uint64_t moved_words = 0;
-  if (members > 1) {
-    ++heap.statistics.parallel_collections;
-    moved_words = ParallelVisit(heap, members).Run();
-  } else {
+  if (__builtin_expect(members == 1, 1)) {
     VisitRoots(heap, evacuation);
+  } else {
+    moved_words = VisitRootsBySeveral(heap, members);
   }
   VisitEphemerons(heap, evacuation);
   return moved_words + evacuation.moved_words();
