@@ -70,9 +70,8 @@ absl::Status ParseWord(HeapOptions& options, std::string_view word) {
       equals == std::string_view::npos ? 1
                                        : ParseSize(WithoutBlanksAround(word.substr(equals + 1)));
   if (!value.has_value()) return Bad(word, "not a number, or one with K, M or G behind it");
-  const bool narrow =
-      name == "growth" || name == "cgroup" || name == "stress" || name == "slice" || name == "late" ||
-      name == "collectors";
+  const bool narrow = name == "growth" || name == "cgroup" || name == "stress" || name == "slice" ||
+                      name == "late" || name == "collectors";
   if (narrow && *value > std::numeric_limits<uint32_t>::max()) return Bad(word, "too large");
   if (!SetOption(options, name, *value)) {
     return Bad(word,

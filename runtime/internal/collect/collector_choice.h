@@ -11,8 +11,8 @@ namespace allomon::gc::internal {
 // depends on the objects (a list is moved cell by cell, by one thread) and on the machine (another
 // program may have the second processor, and a thread that has it not while it holds work keeps all
 // others waiting for milliseconds).  So both ways are timed, and the one with less time per byte is
-// taken.  The other one is tried again after two collections, and after twice as many each time that
-// it was the slower one again: what tries cost is bounded by a few collections in thousands.
+// taken.  The other one is tried again after two collections, and after twice as many each time
+// that it was the slower one again: what tries cost is bounded by a few collections in thousands.
 //
 // Used while the world is stopped.
 class CollectorChoice {
@@ -63,11 +63,11 @@ class CollectorChoice {
 
   const size_t least_bytes_;
   uint64_t expected_bytes_ = 0;  // half of it is the last collection's, and so on
-  double costs_[2] = {};         // nanoseconds per byte, decaying averages; 0: none known
-  bool several_ = false;        // of the present collection
-  bool takes_several_ = false;  // the quicker way
-  uint32_t choices_ = 0;        // since the other way was tried
-  uint32_t wait_ = kLeastWait;  // so many choices lie between two tries
+  double costs_[2] = {};         // nanoseconds per byte, decaying averages; 0: unknown
+  bool several_ = false;         // of the present collection
+  bool takes_several_ = false;   // the quicker way
+  uint32_t choices_ = 0;         // since the other way was tried
+  uint32_t wait_ = kLeastWait;   // so many choices lie between two tries
 };
 
 }  // namespace allomon::gc::internal

@@ -51,14 +51,14 @@ inline EphemeronPair* SurvivingPair(EphemeronPair* original) {
   return reinterpret_cast<EphemeronPair*>(Survivor(reinterpret_cast<Object*>(original)));
 }
 
-// What a thread of a parallel collection has done.
+// The result of one thread of a parallel collection.
 struct EvacuationResult {
   uint64_t moved_words = 0;
   Vector<Slot*> stays;        // slots of old objects that point to objects that stay
   bool misses_slots = false;  // there was no memory for some; their objects got tenure
 };
 
-// What a thread of a parallel collection has beside; one thread alone pays nothing for it.
+// The state that a thread of a parallel collection needs.  One thread alone has no such state.
 template <bool kParallel>
 struct Sharing {};
 template <>
@@ -67,7 +67,7 @@ struct Sharing<true> {
   SharedWork& work;
   BlockSpace::Lane lane;
   size_t n_lane;
-  size_t card = CardLocks::kNoCard;  // whose lock this thread has
+  size_t card = CardLocks::kNoCard;  // this thread has its lock
   bool misses_slots = false;
   Vector<Slot*> stays = {};
 };
@@ -77,10 +77,10 @@ struct Sharing<true> {
 // in, first out, which keeps parents and children close.
 //
 // kParallel: several threads do this at the same time, each with an Evacuation of its own.
-// inv.evacuate.card: who moves an object holds the lock of the card in which it begins.  A thread
-// keeps its lock until it meets an object of another card that is to be moved, since neighbours
-// mostly are met together: an atomic exchange for each object takes half as long again as a
-// collection by one thread.  It holds one lock at most and none while it waits, so there is no
+// inv.evacuate.card: a thread that moves an object holds the lock of the card in which it begins.
+// A thread keeps its lock until it meets an object of another card that is to be moved, since
+// neighbours mostly are met together: an atomic exchange for each object takes half as long again
+// as a collection by one thread.  It holds one lock at most and none while it waits, so there is no
 // deadlock.
 //
 // Memory order: the contents of young objects were written before the world was stopped, and the
@@ -138,7 +138,7 @@ class Evacuation {
 
   // --- kParallel.
 
-  // Without pending copies: goes on with what others offer, until nobody has any.
+  // Takes copies that other threads offer, until no thread has any.  Call without pending copies.
   void DrainShared() {
     for (;;) {
       LetCardGo();

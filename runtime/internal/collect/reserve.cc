@@ -77,7 +77,7 @@ char* TakeOldBlock(HeapCore& heap, Mutator* mutator) {
 
 bool GrowReserve(HeapCore& heap) {
   const size_t bytes = NurseryBytes(heap);
-  // Without the room for several collectors there is one.
+  // If there is no room for several collectors, one collects.
   if (heap.team.n_threads() != 0 && heap.WantsCollectors() &&
       GrowTo(heap, BlockSpace::BlocksFor(bytes, heap.n_collectors))) {
     return true;

@@ -22,7 +22,7 @@ bool SharedWork::Offer(Object* batch) {
   return true;
 }
 
-// To wake a thread that sleeps takes longer than this.
+// Waking a thread that sleeps takes longer than this.
 void SharedWork::AwaitOffer() const {
   for (unsigned look = 0; look < kBriefLooks && n_offers_.load(std::memory_order_relaxed) == 0 &&
                           !is_done_.load(std::memory_order_relaxed);

@@ -48,7 +48,7 @@ void SampleTable::TakeLocked(NewSamples& own) {
 }
 
 void SampleTable::Take(NewSamples& own) {
-  if (own.count_ == 0) return;  // most threads have none: the world is stopped
+  if (own.count_ == 0) return;  // no lock: the world is stopped
   const MutexHolder hold(mutex_);
   TakeLocked(own);
 }
