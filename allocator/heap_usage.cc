@@ -34,4 +34,19 @@ backend::Usage ReadHeapUsage() {
   return usage;
 }
 
+HeapPages ReadHeapPages([[maybe_unused]] char* room, [[maybe_unused]] size_t room_bytes) {
+  HeapPages heap;
+#ifdef ALLOMON_BACKEND_READS_PAGES
+  const bool is_read = backend::ReadPageUsage(room, room_bytes, &heap.pages);
+  heap.known = is_read ? HeapPages::Known::kYes : HeapPages::Known::kUnreadable;
+  const backend::Usage range = UsageOfRange();
+  heap.pages.live_bytes += range.used_bytes + range.large_bytes + UsageOfGuard().used_bytes;
+  // Other threads may take blocks between the two readings.
+  if (range.used_bytes < range.committed_bytes) {
+    heap.sampled_free_bytes = range.committed_bytes - range.used_bytes;
+  }
+#endif
+  return heap;
+}
+
 }  // namespace allomon::internal

@@ -21,6 +21,13 @@ struct Usage {
   }
 };
 
+// The contents of a heap's pages, by the sizes of their blocks.
+struct PageUsage {
+  size_t live_bytes = 0;  // blocks in use, large ones among them
+  size_t free_bytes = 0;  // blocks that were in a free list once, of pages with live ones
+  size_t kept_bytes = 0;  // committed pages without live blocks, resident or not
+};
+
 }  // namespace allomon::backend
 
 #endif  // ALLOMON_ALLOCATOR_BACKENDS_HEAP_USAGE_H_

@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "allocator/environment/auto_profile_say.h"
+#include "allocator/heap_usage.h"
 #include "allocator/host/host_stderr.h"
 #include "allocator/host/stand_aside.h"
 #include "tracker/base/check.h"
@@ -36,6 +37,27 @@ recording::StartOptions StartOptionsOf(const EnvironmentOptions& options) {
 
 bool IsForThisProcess(const EnvironmentOptions& options) {
   return options.record_only == 0 || options.record_only == static_cast<uint64_t>(getpid());
+}
+
+// The contents of the heap's pages, for copies.  `begins_late`: the recording began later than the
+// process.
+template <bool begins_late>
+recording::HeapPages HeapNow(char* room, size_t room_bytes) {
+  recording::HeapPages known = {};
+  known.known = recording::HeapKnown::kOtherAllocator;
+  if (ReadHeapPages == nullptr) return known;
+  const HeapPages heap = ReadHeapPages(room, room_bytes);
+  if (heap.known == HeapPages::Known::kOtherAllocator) return known;
+  if (heap.known == HeapPages::Known::kUnreadable) {
+    known.known = recording::HeapKnown::kUnreadable;
+    return known;
+  }
+  known.known = begins_late ? recording::HeapKnown::kSincePart : recording::HeapKnown::kWhole;
+  known.live_bytes = heap.pages.live_bytes;
+  known.free_bytes = heap.pages.free_bytes;
+  known.kept_bytes = heap.pages.kept_bytes;
+  known.sampled_free_bytes = heap.sampled_free_bytes;
+  return known;
 }
 
 // The parent of a process that begins or enters a pid namespace is not visible in it.
@@ -83,7 +105,8 @@ recording::Watcher* WatcherIfWanted(const EnvironmentOptions& options) {
   }
   ALLOMON_DCHECK_EQ("inv.environment.saver",
                     reinterpret_cast<uintptr_t>(room) % alignof(triggers::Saver), 0);
-  return new (room) triggers::Saver(settings, WriteToStderr, options.summary);
+  return new (room) triggers::Saver(settings, WriteToStderr, options.summary,
+                                    IsIdle(options) ? HeapNow<true> : HeapNow<false>);
 }
 
 void CheckSave(const EnvironmentOptions& options) {

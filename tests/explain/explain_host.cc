@@ -87,13 +87,23 @@ void MakeMappings(const char* file) {
   memset(end, 1, 7 * kMiB);
 }
 
+// Blocks for a time, so that a copy of the recording is made when all else is there.
+void Churn() {
+  for (int i = 0; i < 1300; ++i) {
+    free(malloc(kBlockBytes));
+    usleep(1000);
+  }
+}
+
 }  // namespace
 
-int main(int, char** argv) {
+int main(int argc, char** argv) {
+  const bool is_copied = argc > 2;
   MakeHoles();
-  MakeLargeBlock();
+  if (!is_copied) MakeLargeBlock();
   StartThreads();
   MakeMappings(argv[1]);
+  if (is_copied) Churn();
   const char ready[] = "ready\n";
   char line[16];
   return write(STDOUT_FILENO, ready, strlen(ready)) < 0 || read(STDIN_FILENO, line, 16) < 0;

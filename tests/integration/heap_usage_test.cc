@@ -1,4 +1,6 @@
 // mallinfo2 and its relatives report the memory that the program holds.
+#include "allocator/heap_usage.h"
+
 #include <dlfcn.h>
 #include <gtest/gtest.h>
 #include <malloc.h>
@@ -119,6 +121,59 @@ TEST(HeapUsageTest, BlocksOfOtherThreadsAreCounted) {
   EXPECT_LE(during - before, holder.held + 65536);
   EXPECT_LE(UsedBytes(), before + 65536);
 }
+
+#ifdef ALLOMON_BACKEND_READS_PAGES
+using internal::HeapPages;
+
+alignas(8) char g_room[65536];
+
+HeapPages ReadPages() {
+  const HeapPages heap = internal::ReadHeapPages(g_room, sizeof(g_room));
+  EXPECT_EQ(heap.known, HeapPages::Known::kYes);
+  return heap;
+}
+
+TEST(HeapUsageTest, FreeBlocksOfLivePagesAreCounted) {
+  constexpr size_t kBlocks = 200000;
+  constexpr size_t kPageBytes = 65536;
+  std::vector<void*> blocks(kBlocks);
+  const backend::PageUsage before = ReadPages().pages;
+  for (void*& block : blocks) block = malloc(500);
+  const size_t usable = malloc_usable_size(blocks[0]);
+  EXPECT_EQ(ReadPages().pages.live_bytes - before.live_bytes, kBlocks * usable);
+  for (size_t i = 0; i < kBlocks; ++i) {
+    if (i % 4 != 0) free(blocks[i]);
+  }
+  const backend::PageUsage holes = ReadPages().pages;
+  EXPECT_EQ(holes.live_bytes - before.live_bytes, kBlocks / 4 * usable);
+  EXPECT_NEAR(static_cast<double>(holes.free_bytes - before.free_bytes),
+              static_cast<double>(kBlocks * 3 / 4 * usable), kPageBytes);
+  for (size_t i = 0; i < kBlocks; i += 4) free(blocks[i]);
+  const backend::PageUsage after = ReadPages().pages;
+  EXPECT_EQ(after.live_bytes, before.live_bytes);
+  EXPECT_LT(after.free_bytes, before.free_bytes + 2 * kPageBytes);
+  EXPECT_GT(after.kept_bytes + kPageBytes, before.kept_bytes);
+}
+
+TEST(HeapUsageTest, SampledBlocksAreInTheHeapsPages) {
+  const auto id = Tracker::start(1.0, Follow{});
+  ASSERT_TRUE(id.ok());
+  Blocks blocks;
+  const HeapPages before = ReadPages();
+  const size_t held = blocks.Allocate();
+  const HeapPages during = ReadPages();
+  EXPECT_EQ(during.pages.live_bytes - before.pages.live_bytes, held);
+  blocks.Free();
+  const HeapPages after = ReadPages();
+  EXPECT_EQ(after.pages.live_bytes, before.pages.live_bytes);
+  EXPECT_GT(after.sampled_free_bytes, during.sampled_free_bytes);
+  ASSERT_TRUE(Tracker::stop().ok());
+}
+
+TEST(HeapUsageTest, PagesNeedRoomForASegmentsHeader) {
+  EXPECT_EQ(internal::ReadHeapPages(g_room, 4096).known, HeapPages::Known::kUnreadable);
+}
+#endif
 
 TEST(HeapUsageTest, NarrowFormHasTheLowBits) {
   const struct mallinfo2 wide = mallinfo2();

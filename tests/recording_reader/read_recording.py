@@ -173,7 +173,7 @@ class Process:
             counts = self.counts = (*record[14:22], 0, 0)
             self.last_nanos = record[22]
             self.missing = record[36:38] + (0,) * 14
-            self.memory = (0,) * 4
+            self.memory, self.heap = (0,) * 4, (0,) * 6
             self.rows = [
                 Row1(row, record[33]) if row[1] else None
                 for row in recording.records(process, ROWS, counts[1])
@@ -184,7 +184,7 @@ class Process:
             self.last_nanos = record[24]
             epochs = record[27:29]
             self.missing = record[31:47]
-            self.memory = record[49:53]
+            self.memory, self.heap = record[49:53], record[53:59]
             saved = list(recording.records(process, SAVED, counts[8]))
             self.rows = [
                 Row(row, self.rate, epochs, saved) if row[1] else None
@@ -242,6 +242,8 @@ def print_process(recording, number, out):
         f" missing {' '.join(map(str, process.missing))}")
     if any(process.memory):
         out(f"memory {process.memory}")
+        if process.heap[0] != 0:
+            out(f"heap {process.heap}")
     nodes = list(recording.records(number, NODES, process.counts[0]))
     for row in filter(None, process.rows):
         labels = recording.text(number, *row.labels).replace("\0", "|")

@@ -37,6 +37,7 @@ class ReadRecordingTest(unittest.TestCase):
             read = self.expect_same()
             self.assertGreater(len(read), 5000)
             self.assertIn("memory (1, 20, 300, 4000)", read)
+            self.assertIn("heap (2, 5, 60, 700, 8000, 90000)", read)
 
     # Of a process that the library of version 1 recorded, and of its tests.
     def test_recordings_of_version_1(self):

@@ -84,6 +84,10 @@ void PrintHead(const Process& process) {
   if (memory.nanos == 0) return;
   PrintLine("memory " + Tuple(memory.nanos, memory.resident_bytes, memory.live_bytes,
                               memory.most_resident_bytes));
+  const HeapPages& heap = memory.heap;
+  if (heap.known == HeapKnown::kNot) return;
+  PrintLine("heap " + Tuple(static_cast<uint64_t>(heap.known), heap.live_bytes, heap.free_bytes,
+                            heap.kept_bytes, heap.sampled_free_bytes, heap.file_bytes));
 }
 
 std::string FileText(const Module& module) {
@@ -150,7 +154,7 @@ void Print(const Process& process) {
 int Make(const char* seed, const char* path) {
   const uint64_t number = std::strtoull(seed, nullptr, 10);
   RecordedProcess first = RandomProcess(7, number, 5000, 12);
-  first.record.memory = {1, 20, 300, 4000, {}};
+  first.record.memory = {1, 20, 300, 4000, {HeapKnown::kSincePart, 5, 60, 700, 8000, 90000}};
   std::ofstream(path, std::ios::binary) << BytesOf({first, RandomProcess(8, number + 1, 20, 3)});
   return 0;
 }

@@ -130,6 +130,99 @@ absl::StatusOr<Explanation> ExplainOnce(uint32_t pid) {
   return found;
 }
 
+// The rows of a process that is gone, by what its recording says.
+class RowsOfFile {
+ public:
+  explicit RowsOfFile(uint64_t resident_bytes) : left_bytes_(resident_bytes) {}
+
+  // A row has at most the rest of the resident memory.
+  void Add(const char* id, const std::string& name, double bytes, const char* remedy) {
+    Row row{id, name, 0, 0, 0, remedy, 0};
+    row.resident_bytes = std::min(left_bytes_, static_cast<uint64_t>(std::max(0.0, bytes)));
+    left_bytes_ -= row.resident_bytes;
+    if (row.resident_bytes != 0) rows_.push_back(row);
+  }
+  // Live blocks beyond the rest of the resident memory are untouched.
+  void AddLive(double bytes) {
+    const auto wanted = static_cast<uint64_t>(std::max(0.0, bytes));
+    if (left_bytes_ == 0) return;
+    const bool is_more = wanted > left_bytes_;
+    Add("live", is_more ? "live blocks, at most" : "live blocks, as asked for", bytes,
+        "allomon report --metric=live shows whose they are");
+    if (is_more) rows_.back().untouched_bytes = wanted - rows_.back().resident_bytes;
+  }
+  void AddRest(const std::string& name, const char* remedy) {
+    Add("not_known", name, static_cast<double>(left_bytes_), remedy);
+  }
+
+  uint64_t left_bytes() const { return left_bytes_; }
+  std::vector<Row> Sorted() {
+    std::stable_sort(rows_.begin(), rows_.end(), [](const Row& a, const Row& b) {
+      return a.resident_bytes > b.resident_bytes;
+    });
+    return std::move(rows_);
+  }
+
+ private:
+  uint64_t left_bytes_;
+  std::vector<Row> rows_;
+};
+
+constexpr char kWhileItRuns[] = "allomon explain PID divides it while the process runs";
+
+// Free blocks come before live ones: they were written once, and live ones need not have been.
+void AddHeapOfCopy(const heap::HeapProfile& profile, const heap::HeapPages& pages,
+                   RowsOfFile* rows) {
+  rows->Add("file_pages", "code, mapped files and shared memory", pages.file_bytes,
+            "the kernel takes back what is in files when memory is short");
+  rows->Add("free_in_pages", "free blocks in pages with live ones", pages.free_bytes,
+            "allomon report --view=pages PID shows whose live ones keep them, while it runs");
+  rows->Add("sampled_free", "free room between sampled blocks, at most", pages.sampled_free_bytes,
+            "a lower rate of samples");
+  const AskedFor asked = AskedForOf(profile);
+  rows->AddLive(asked.bytes);
+  const auto beyond = [&pages](double of_asked) {
+    return Bytes(static_cast<uint64_t>(std::max(0.0, pages.live_bytes - of_asked)));
+  };
+  std::string name = pages.known == heap::HeapPages::Known::kWhole
+                         ? "rounding up to size classes"
+                         : "blocks from before the recording, and rounding up to size classes";
+  if (asked.interval.low != asked.interval.high) {
+    name += ": " + beyond(asked.interval.high) + " to " + beyond(asked.interval.low);
+  }
+  rows->Add("rounding", name, pages.live_bytes - asked.bytes,
+            "sizes that fill their class: allomon report --view=sizes");
+  const auto kept =
+      static_cast<uint64_t>(std::min(pages.kept_bytes, static_cast<double>(rows->left_bytes())));
+  rows->AddRest(
+      "not known, because the process was not read (free pages: " + Bytes(kept) + " at most)",
+      kWhileItRuns);
+}
+
+const char* WhyNotDivided(heap::HeapPages::Known known) {
+  switch (known) {
+    case heap::HeapPages::Known::kOtherAllocator:
+      return "not known, because a process counts pages of mimalloc 2.0.9 alone by itself";
+    case heap::HeapPages::Known::kUnreadable:
+      return "not known, because the process could not read its own memory";
+    default:
+      return "not known, because the process was not read";
+  }
+}
+
+std::vector<Row> RowsOf(const heap::HeapProfile& profile) {
+  const heap::ProcessMemory& memory = profile.memory;
+  RowsOfFile rows(static_cast<uint64_t>(memory.resident_bytes));
+  const heap::HeapPages::Known known = memory.heap.known;
+  if (known == heap::HeapPages::Known::kWhole || known == heap::HeapPages::Known::kSincePart) {
+    AddHeapOfCopy(profile, memory.heap, &rows);
+  } else {
+    rows.AddLive(memory.live_bytes);
+    rows.AddRest(WhyNotDivided(known), kWhileItRuns);
+  }
+  return rows.Sorted();
+}
+
 }  // namespace
 
 absl::StatusOr<Explanation> ExplainFile(const std::string& path) {
@@ -150,12 +243,7 @@ absl::StatusOr<Explanation> ExplainFile(const std::string& path) {
   found.seconds = memory.seconds;
   const auto whole = static_cast<uint64_t>(memory.resident_bytes);
   found.kernels.resident_bytes = found.account.totals.resident_bytes = whole;
-  const uint64_t live = std::min(whole, static_cast<uint64_t>(std::max(0.0, memory.live_bytes)));
-  found.account.rows = {{"live", "live blocks, as asked for", live, 0, 0,
-                         "allomon report --metric=live shows whose they are", 0},
-                        {"not_known", "not known, because the process was not read", whole - live,
-                         0, 0, "allomon explain PID divides it while the process runs", 0}};
-  if (whole - live > live) std::swap(found.account.rows[0], found.account.rows[1]);
+  found.account.rows = RowsOf(*profile);
   return found;
 }
 

@@ -18,6 +18,18 @@ absl::Status NotKnown(const std::string& why) {
 
 }  // namespace
 
+AskedFor AskedForOf(const heap::HeapProfile& profile) {
+  const heap::Sampling sampling = heap::SamplingOf(profile, heap::Metric::kLive);
+  heap::Estimate live;
+  double large_bytes = 0;
+  for (const heap::Sample& sample : profile.samples) {
+    const heap::Amount& amount = sample[heap::Metric::kLive];
+    live.Add(heap::EstimateOf(amount, sample, sampling));
+    if (sample.size_bytes >= kLargeBytes) large_bytes += amount.bytes;
+  }
+  return AskedFor{live.amount.bytes, large_bytes, heap::BytesInterval(live)};
+}
+
 absl::StatusOr<AskedFor> ReadAskedFor(const Process& process, const std::vector<Area>& areas) {
   recording::RecordingOptions options;
   options.names = false;
@@ -27,15 +39,7 @@ absl::StatusOr<AskedFor> ReadAskedFor(const Process& process, const std::vector<
     return NotKnown("began later than the process");
   }
   if (profile->missing.samples != 0) return NotKnown("has lost samples");
-  const heap::Sampling sampling = heap::SamplingOf(*profile, heap::Metric::kLive);
-  heap::Estimate live;
-  double large_bytes = 0;
-  for (const heap::Sample& sample : profile->samples) {
-    const heap::Amount& amount = sample[heap::Metric::kLive];
-    live.Add(heap::EstimateOf(amount, sample, sampling));
-    if (sample.size_bytes >= kLargeBytes) large_bytes += amount.bytes;
-  }
-  return AskedFor{live.amount.bytes, large_bytes, heap::BytesInterval(live)};
+  return AskedForOf(*profile);
 }
 
 }  // namespace allomon::explain

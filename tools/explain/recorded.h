@@ -7,6 +7,7 @@
 #include "absl/status/statusor.h"
 #include "tools/explain/heap_blocks.h"
 #include "tools/explain/process.h"
+#include "tools/heap/heap_profile.h"
 #include "tools/heap/interval.h"
 
 namespace allomon::explain {
@@ -16,6 +17,9 @@ struct AskedFor {
   double large_bytes = 0;   // of blocks of kLargeBytes or more
   heap::Interval interval;  // in 95 of 100 runs; both ends are equal if it is exact
 };
+
+// Sums up the live blocks of a recording.
+AskedFor AskedForOf(const heap::HeapProfile& profile);
 
 // Reads what the process records; it may run.  Fails with the reason if the recording lacks live
 // blocks of the process: it began later, or has lost samples.

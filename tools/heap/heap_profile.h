@@ -221,12 +221,30 @@ struct Missing {
   }
 };
 
+// The contents of the heap's pages when a copy of a recording was made (ALLOMON_SAVE).
+struct HeapPages {
+  enum class Known {
+    kNot,             // no copy, or an older one
+    kWhole,           // and the recording began with the process
+    kSincePart,       // and live blocks may be older than the recording
+    kOtherAllocator,  // the process cannot count the pages of its allocator
+    kUnreadable,      // the process could not read its own memory
+  };
+  Known known = Known::kNot;
+  double live_bytes = 0;          // blocks in use, each as large as its size class
+  double free_bytes = 0;          // blocks that were handed out once, of pages with live ones
+  double kept_bytes = 0;          // committed pages without live blocks, resident or not
+  double sampled_free_bytes = 0;  // between sampled blocks
+  double file_bytes = 0;          // resident pages of files and of shared memory
+};
+
 // The process as a whole at one moment, for the sum that its heap is a part of.
 struct ProcessMemory {
   double seconds = 0;         // since the start
   double resident_bytes = 0;  // by the kernel; 0: not known
   double live_bytes = 0;      // as estimated then
   double most_resident_bytes = 0;
+  HeapPages heap;
 };
 
 struct HeapProfile {

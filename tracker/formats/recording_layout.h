@@ -266,6 +266,25 @@ enum class Shortage : uint32_t {
 };
 inline constexpr uint32_t kShortages = 16;  // the others are reserved
 
+// The knowledge of the heap's pages in a copy of a recording (ALLOMON_SAVE).
+enum class HeapKnown : uint64_t {
+  kNot = 0,             // nobody looked: no copy, or an older one
+  kWhole = 1,           // and the recording began with the process
+  kSincePart = 2,       // and it began later: live blocks may be older
+  kOtherAllocator = 3,  // pages of this allocator cannot be counted from inside
+  kUnreadable = 4,      // /proc/self/mem or /proc/self/maps was not there
+};
+
+// The heap when a copy was made; bytes, all 0 where it is not known.
+struct HeapPages {
+  HeapKnown known;
+  uint64_t live_bytes;          // blocks in use, each as large as its size class
+  uint64_t free_bytes;          // blocks that were handed out once, of pages with live ones
+  uint64_t kept_bytes;          // committed pages without live blocks, resident or not
+  uint64_t sampled_free_bytes;  // between sampled blocks
+  uint64_t file_bytes;          // resident pages of files and of shared memory
+};
+
 // The memory of the process as a whole, as it was last read.  All is 0 where it never was: in older
 // files, and where /proc is not there.
 struct ProcessMemory {
@@ -273,8 +292,9 @@ struct ProcessMemory {
   uint64_t resident_bytes;       // by the kernel
   uint64_t live_bytes;           // as estimated at that moment
   uint64_t most_resident_bytes;  // of all times that it was read
-  uint64_t reserved[6];
+  HeapPages heap;                // of a copy
 };
+static_assert(sizeof(ProcessMemory) == 80);
 
 struct ProcessRecord {
   uint32_t pid;

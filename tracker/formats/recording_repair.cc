@@ -179,8 +179,9 @@ void Repair(Head* head) {
     Limit(nanos, kMostNanos);
   }
   ProcessMemory& memory = record.memory;
-  for (uint64_t* bytes :
-       {&memory.resident_bytes, &memory.live_bytes, &memory.most_resident_bytes}) {
+  for (uint64_t* bytes : {&memory.resident_bytes, &memory.live_bytes, &memory.most_resident_bytes,
+                          &memory.heap.live_bytes, &memory.heap.free_bytes, &memory.heap.kept_bytes,
+                          &memory.heap.sampled_free_bytes, &memory.heap.file_bytes}) {
     Limit(bytes, kMostBytes);
   }
 }

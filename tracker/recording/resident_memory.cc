@@ -13,25 +13,34 @@ namespace sys = internal::sys;
 
 bool IsDigit(char c) { return c >= '0' && c <= '9'; }
 
+// Reads a number, and the space behind it.
+uint64_t TakeNumber(const char** at) {
+  uint64_t number = 0;
+  for (; IsDigit(**at) && number < uint64_t{1} << 40; ++*at) {
+    number = number * 10 + static_cast<uint64_t>(**at - '0');
+  }
+  if (**at == ' ') ++*at;
+  return number;
+}
+
 }  // namespace
 
 // "pages resident shared ..."
-uint64_t ReadResidentBytes() {
+ResidentBytes ReadResidentBytes() {
   const int fd = sys::Open("/proc/self/statm", O_RDONLY | O_CLOEXEC | O_NOCTTY);
-  if (fd < 0) return 0;
+  if (fd < 0) return {};
   char text[128];
   const ssize_t length = sys::Read(fd, text, sizeof(text) - 1);
   sys::Close(fd);
-  if (length <= 0) return 0;
+  if (length <= 0) return {};
   text[length] = '\0';
   const char* at = text;
-  while (IsDigit(*at)) ++at;
-  while (*at == ' ') ++at;
-  uint64_t pages = 0;
-  for (; IsDigit(*at) && pages < uint64_t{1} << 40; ++at) {
-    pages = pages * 10 + static_cast<uint64_t>(*at - '0');
-  }
-  return pages * static_cast<uint64_t>(getpagesize());
+  TakeNumber(&at);
+  const auto page_bytes = static_cast<uint64_t>(getpagesize());
+  ResidentBytes bytes;
+  bytes.all = TakeNumber(&at) * page_bytes;
+  bytes.of_files = TakeNumber(&at) * page_bytes;
+  return bytes;
 }
 
 // Only one of the threads that come at once reads.
@@ -43,7 +52,7 @@ void ResidentMemory::Note(uint64_t nanos, uint64_t live_bytes,
   if (!next_nanos_.compare_exchange_strong(next, nanos + kGapNanos, std::memory_order_relaxed)) {
     return;
   }
-  const uint64_t bytes = ReadResidentBytes();
+  const uint64_t bytes = ReadResidentBytes().all;
   last_bytes_.store(bytes, std::memory_order_relaxed);
   if (bytes != 0) Set(nanos, bytes, live_bytes, process);
 }

@@ -12,8 +12,13 @@
 
 namespace allomon::recording {
 
-// Reads /proc/self/statm.  Returns 0 if it cannot be read.  Cost: three system calls, some 10 us.
-uint64_t ReadResidentBytes();
+struct ResidentBytes {
+  uint64_t all = 0;
+  uint64_t of_files = 0;  // of these, pages of files and of shared memory
+};
+
+// Reads /proc/self/statm.  All is 0 if it cannot be read.  Cost: three system calls, some 10 us.
+ResidentBytes ReadResidentBytes();
 
 class ResidentMemory {
  public:

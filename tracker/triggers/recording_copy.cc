@@ -55,8 +55,10 @@ bool RecordingCopy::ReadRest(Recorder& recorder, uint32_t segment) {
                             kSegmentBytes - kHeaderBytes);
 }
 
-int RecordingCopy::Write(Recorder& recorder, const Standing& standing, CopyFile* file) {
+int RecordingCopy::Write(Recorder& recorder, const Standing& standing,
+                         const recording::HeapPages& heap, CopyFile* file) {
   standing_ = standing;
+  heap_ = heap;
   StepForTesting();
   const int error = WriteProcesses(recorder, file);
   StepForTesting();
@@ -99,6 +101,8 @@ int RecordingCopy::WriteOthers(Recorder& recorder, CopyFile* file) {
 // Whole, at one moment.
 int RecordingCopy::WriteSegment(Recorder& recorder, uint32_t segment, CopyFile* file) {
   if (!recorder.CopyBytes(standing_.serial, segment, 0, segment_, kSegmentBytes)) return EIO;
+  // The recording itself does not have the heap, which it would say of an earlier moment.
+  if (segment == standing_.process) RecordsOf<ProcessRecord>(segment_)->memory.heap = heap_;
   if (segment != 0) DropUnknown();
   return file->Write(uint64_t{segment} * kSegmentBytes, segment_, kSegmentBytes);
 }

@@ -2,6 +2,7 @@
 #ifndef ALLOMON_TRACKER_TRIGGERS_RECORDING_COPY_H_
 #define ALLOMON_TRACKER_TRIGGERS_RECORDING_COPY_H_
 
+#include <cstddef>
 #include <cstdint>
 
 #include "tracker/formats/recording_layout.h"
@@ -18,10 +19,15 @@ class RecordingCopy {
   RecordingCopy(const RecordingCopy&) = delete;
   RecordingCopy& operator=(const RecordingCopy&) = delete;
 
-  // Writes the recording into `file`, on which Begin() was called.  Returns 0 or an errno: EIO if
-  // the recording of `standing` has ended, EFBIG if the copy exceeds `ulimit -f`, or one of the
-  // disk.
-  int Write(recording::Recorder& recorder, const recording::Standing& standing, CopyFile* file);
+  // Writes the recording into `file`, on which Begin() was called, with what is known of the heap.
+  // Returns 0 or an errno: EIO if the recording of `standing` has ended, EFBIG if the copy exceeds
+  // `ulimit -f`, or one of the disk.
+  int Write(recording::Recorder& recorder, const recording::Standing& standing,
+            const recording::HeapPages& heap, CopyFile* file);
+
+  // The room for a segment, free for other uses before Write().
+  char* room() { return segment_; }
+  static constexpr size_t kRoomBytes = recording::kSegmentBytes;
 
   // Finds the birth of the oldest live block that was born at `since_nanos` or later; UINT64_MAX if
   // there is no such block.  Returns false if the recording has ended.
@@ -42,6 +48,7 @@ class RecordingCopy {
   void DropUnknown();
 
   recording::Standing standing_;
+  recording::HeapPages heap_ = {};
   // Counts of this process's records in the copy.
   uint32_t row_count_ = 0;
   uint32_t thread_count_ = 0;

@@ -62,8 +62,8 @@ void StopForFilter() {
   if (say != nullptr) say(kLine, sizeof(kLine) - 1);
 }
 
-Saver::Saver(const Settings& settings, Say say, bool says_copies)
-    : settings_(settings), say_(say), says_copies_(says_copies) {
+Saver::Saver(const Settings& settings, Say say, bool says_copies, ReadHeap read_heap)
+    : settings_(settings), say_(say), says_copies_(says_copies), read_heap_(read_heap) {
   if (!settings.directory.empty()) {
     // The directory is shorter than a path may be, and has no final zero.
     memcpy(path_.text, settings.directory.data(), settings.directory.size());
@@ -143,9 +143,12 @@ void Saver::Save(Recorder& recorder, Reason reason) {
   int error = file_.Begin(uint64_t{standing_.segments} * kSegmentBytes, pages);
   if (error == 0) {
     // The copy says how large the process is now: the recording reads it less often, or never.
-    const uint64_t resident_bytes = recording::ReadResidentBytes();
-    if (resident_bytes != 0) recorder.SetResident(standing_.serial, resident_bytes);
-    error = copy_.Write(recorder, standing_, &file_);
+    const recording::ResidentBytes resident = recording::ReadResidentBytes();
+    if (resident.all != 0) recorder.SetResident(standing_.serial, resident.all);
+    recording::HeapPages heap = {};
+    if (read_heap_ != nullptr) heap = read_heap_(copy_.room(), RecordingCopy::kRoomBytes);
+    heap.file_bytes = resident.of_files;
+    error = copy_.Write(recorder, standing_, heap, &file_);
     if (error == 0) error = file_.Finish(NameOf(reason), settings_.keep);
     if (error != 0) file_.Abandon();
   }

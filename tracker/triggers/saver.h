@@ -25,8 +25,13 @@ class Saver final : public recording::Watcher {
   // Writes a line on standard error; any thread, allocates nothing.
   using Say = void (*)(const char* line, size_t bytes);
 
-  // `says_copies`: also writes a line for each copy.
-  Saver(const Settings& settings, Say say, bool says_copies);
+  // Counts the contents of the heap's pages in the room.  The saver calls it before each copy,
+  // after a sample, so the caller may be inside malloc.  Allocates and maps nothing.
+  using ReadHeap = recording::HeapPages (*)(char* room, size_t room_bytes);
+
+  // `says_copies`: also writes a line for each copy.  `read_heap` may be nullptr: copies then lack
+  // the contents of the heap's pages.
+  Saver(const Settings& settings, Say say, bool says_copies, ReadHeap read_heap = nullptr);
   ~Saver() = delete;
 
   // One of several threads looks; the others return at once.
@@ -45,6 +50,7 @@ class Saver final : public recording::Watcher {
   const Settings settings_;
   const Say say_;
   const bool says_copies_;
+  const ReadHeap read_heap_;
   recording::FilePath directory_ = {};  // absolute, from settings_; empty: the recording's
 
   internal::OneInside door_;

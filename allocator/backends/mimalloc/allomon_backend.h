@@ -27,6 +27,15 @@ void FreeHigh(void* block);
 // Frees a block off the fast path: of another thread, or of a page that is full or flagged.
 void FreeRare(void* block);
 
+#if ALLOMON_MIMALLOC_IS_INLINED && MI_MALLOC_VERSION == 209
+#define ALLOMON_BACKEND_READS_PAGES 1
+// Counts the pages of all threads while they run, in `room` for a segment's header, of 8-byte
+// words.  Returns false if the process's files cannot be read.  May be called inside malloc: it
+// takes no lock, and allocates and maps nothing.  Cost: a system call for each 32 MiB of the heap,
+// and a look at each line of /proc/self/maps.
+bool ReadPageUsage(void* room, size_t room_bytes, PageUsage* usage);
+#endif
+
 // In-place samples: ordinary blocks whose death is reported.  The page of such a block carries
 // has_aligned, which leads each free of the page to FreeRare().
 #define ALLOMON_BACKEND_FOLLOWS_IN_PLACE 1

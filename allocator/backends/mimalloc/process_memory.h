@@ -23,6 +23,8 @@ class File {
   File(const File&) = delete;
   File& operator=(const File&) = delete;
 
+  bool is_open() const { return descriptor_ >= 0; }
+
   bool ReadAt(uintptr_t offset, void* to, size_t bytes) const {
     const ssize_t done = internal::sys::Pread(descriptor_, to, bytes, offset);
     return done == static_cast<ssize_t>(bytes);

@@ -83,6 +83,28 @@ void ProfileBuilder::Add(const Process& process, const RecordingOptions& options
   for (const std::string& note : process.notes) profile_.notes.push_back(note);
 }
 
+namespace {
+
+heap::HeapPages PagesOf(const Process::Record& record) {
+  const HeapPages& stored = record.memory.heap;
+  heap::HeapPages pages;
+  using Known = heap::HeapPages::Known;
+  constexpr Known kKnown[] = {Known::kNot, Known::kWhole, Known::kSincePart, Known::kOtherAllocator,
+                              Known::kUnreadable};
+  const auto known = static_cast<uint64_t>(stored.known);
+  pages.known = known < std::size(kKnown) ? kKnown[known] : Known::kNot;
+  // A child has blocks of its parent, which its recording has not.
+  if (pages.known == Known::kWhole && record.is_forked) pages.known = Known::kSincePart;
+  pages.live_bytes = static_cast<double>(stored.live_bytes);
+  pages.free_bytes = static_cast<double>(stored.free_bytes);
+  pages.kept_bytes = static_cast<double>(stored.kept_bytes);
+  pages.sampled_free_bytes = static_cast<double>(stored.sampled_free_bytes);
+  pages.file_bytes = static_cast<double>(stored.file_bytes);
+  return pages;
+}
+
+}  // namespace
+
 void ProfileBuilder::AddHead(const Process& process) {
   const Process::Record& record = process.record;
   profile_.missing.Add(MissingOf(record.missing));
@@ -111,7 +133,7 @@ void ProfileBuilder::AddHead(const Process& process) {
   profile_.memory = {static_cast<double>(record.memory.nanos) / kNanos,
                      static_cast<double>(record.memory.resident_bytes),
                      static_cast<double>(record.memory.live_bytes),
-                     static_cast<double>(record.memory.most_resident_bytes)};
+                     static_cast<double>(record.memory.most_resident_bytes), PagesOf(record)};
   profile_.timeline = TimelineOf(process);
 }
 
