@@ -57,14 +57,15 @@ TCMALLOC, JEMALLOC = PACKAGES["libgoogle-perftools4"], PACKAGES["libjemalloc2"]
 ONE_PER_8_KIB = str(8 / 8192)  # samples per word
 
 # Slow configurations do fewer operations.  The time of start-up is subtracted before dividing.
+RECORDED = {
+    "ALLOMON_RATE": "1e-4", "ALLOMON_SEED": "1", "ALLOMON_RECORD": "/dev/shm/compare.%p.rec"
+}
 CONFIGURATIONS = {
     "mimalloc": Configuration(PACKAGES["libmimalloc2.0"]),
     "allomon off": allomon_at("0"),
     "allomon 1e-4": allomon_at("1e-4"),
-    "allomon recorded": Configuration(
-        ALLOMON,
-        {"ALLOMON_RATE": "1e-4", "ALLOMON_SEED": "1", "ALLOMON_RECORD": "/dev/shm/compare.%p.rec"},
-    ),
+    "allomon recorded": Configuration(ALLOMON, RECORDED),
+    "allomon in place": Configuration(ALLOMON, {**RECORDED, "ALLOMON_IN_PLACE": "1/16"}),
     "allomon 8 KiB": allomon_at(ONE_PER_8_KIB),
     "allomon all": allomon_at("1", divisor=4),
     "tcmalloc": Configuration(TCMALLOC),
@@ -86,11 +87,13 @@ COLUMNS = [
     ("allomon off", "mimalloc"),
     ("allomon 1e-4", "mimalloc"),
     ("allomon recorded", "mimalloc"),
+    ("allomon in place", "mimalloc"),
     ("tcmalloc", "mimalloc"),
     ("jemalloc", "mimalloc"),
     ("glibc", "mimalloc"),
     ("allomon 1e-4", "allomon off"),
     ("allomon recorded", "allomon 1e-4"),
+    ("allomon in place", "allomon recorded"),
     ("tcmalloc 2 MiB", "tcmalloc"),
     ("jemalloc 512 KiB", "jemalloc"),
     ("allomon 8 KiB", "allomon off"),
