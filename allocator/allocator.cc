@@ -3,6 +3,7 @@
 #include "allocator/alloc_path.h"
 #include "allocator/guard/guarded_pool.h"
 #include "allocator/host/malloc_owner.h"
+#include "allocator/host/program_malloc.h"
 #include "allocator/range/sampled_range.h"
 #include "tracker/base/check.h"
 
@@ -20,7 +21,10 @@ bool IsPowerOfTwo(size_t value) { return value != 0 && (value & (value - 1)) == 
 // Runs before main and before any sample.  Call stacks captured earlier would only show one frame
 // of the allocator too many.
 __attribute__((constructor(101))) void TellTracker() {
-  if (internal::StandsAside()) return heap_client::AnnounceStandingAside();
+  if (internal::StandsAside() && internal::SeeProgramMalloc != nullptr) {
+    internal::SeeProgramMalloc();
+  }
+  if (internal::SeesNoMalloc()) return heap_client::AnnounceStandingAside();
   heap_client::AnnounceHeap();
   heap_client::HoldAroundFork(&internal::TheSampledRange().lock());
   heap_client::HoldAroundFork(&internal::TheGuardedPool().lock());

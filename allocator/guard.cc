@@ -13,6 +13,7 @@
 #include "allocator/guard/guarded_pool.h"
 #include "allocator/host/high_reservation.h"
 #include "allocator/host/host_stderr.h"
+#include "allocator/host/malloc_owner.h"
 #include "tracker/base/check.h"
 #include "tracker/base/signal_frame.h"
 #include "tracker/base/spin_lock.h"
@@ -148,6 +149,9 @@ bool StartGuard(const GuardOptions& options, const char** error) {
   if (options.one_in == 0) return Fail("guard: one_in must be at least 1", error);
   if (!(options.rate >= 0 && options.rate <= 1)) {
     return Fail("guard: the rate must be in [0, 1]", error);
+  }
+  if (StandsAside()) {
+    return Fail("guard: the program defines malloc itself, which gives each block", error);
   }
   const uint64_t seed = options.seed ? *options.seed : KernelRandomBits();
   {

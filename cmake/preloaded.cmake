@@ -25,6 +25,7 @@ function(allomon_preloaded_library target name headers)
 endfunction()
 set_source_files_properties(${host_runtime} ${internal_operators} PROPERTIES
   COMPILE_OPTIONS -fno-builtin)
+set_source_files_properties(${symbol_order} PROPERTIES COMPILE_OPTIONS "${entry_points}")
 set_source_files_properties(${python_objects} PROPERTIES
   COMPILE_OPTIONS "${entry_points};-fno-exceptions")
 

@@ -1,6 +1,7 @@
 #include "allocator/host/malloc_owner.h"
 
 #include "allocator/host/next_function.h"
+#include "allocator/host/program_malloc.h"
 #include "tracker/base/check.h"
 
 namespace allomon::internal {
@@ -9,6 +10,10 @@ MallocOwner malloc_owner = MallocOwner::kUndecided;
 uintptr_t free_suspects_from = 1;
 uintptr_t delete_suspects_from = 1;
 size_t operator_slow_bytes = 0;
+
+bool program_malloc_is_seen = false;
+const char* why_program_malloc_is_unseen = nullptr;
+std::atomic<uint64_t> unseen_frees{0};
 
 namespace {
 

@@ -6,6 +6,7 @@
 
 #include "allocator/host/host_stderr.h"
 #include "allocator/host/malloc_owner.h"
+#include "allocator/host/program_malloc.h"
 #include "allomon_backend.h"
 #include "tracker/base/check.h"
 
@@ -28,21 +29,25 @@ bool NothingIsAskedFor() {
 // Whether the object has the C interface, which only Allomon has.
 bool IsAllomon(const char* object) { return internal::DefinerInFront("allomon_ready") == object; }
 
+const char* RemedyFor(const char* object, bool is_allomon) {
+  if (*object == '\0') return "";
+  return is_allomon ? " (name one in LD_PRELOAD)" : " (name liballomon.so first in LD_PRELOAD)";
+}
+
 void Say(const char* object) {
   ALLOMON_DCHECK_NE("inv.owner.named", object, nullptr);
   const bool is_program = *object == '\0';
   const bool is_allomon = IsAllomon(object);
+  const char* const reason = internal::why_program_malloc_is_unseen;
   char line[4500];  // PATH_MAX and the words
   const int length = snprintf(
       line, sizeof(line),
       is_allomon ? "allomon: %.4096s comes first and samples; another copy of liballomon.so stands "
-                   "aside%s\n"
+                   "aside%s%s%s\n"
                  : "allomon: malloc is that of %.4096s; liballomon.so stands aside: no profile, no "
-                   "guard%s\n",
-      is_program ? "the program itself" : object,
-      is_program   ? ""
-      : is_allomon ? " (name one in LD_PRELOAD)"
-                   : " (name liballomon.so first in LD_PRELOAD)");
+                   "guard%s%s%s\n",
+      is_program ? "the program itself" : object, RemedyFor(object, is_allomon),
+      reason == nullptr ? "" : "; ", reason == nullptr ? "" : reason);
   ALLOMON_DCHECK_LT("inv.host.text", static_cast<size_t>(length), sizeof(line));
   internal::WriteToStderr(line, static_cast<size_t>(length));
 }
@@ -50,7 +55,7 @@ void Say(const char* object) {
 }  // namespace
 
 bool StandsAsideAndSaysSo() {
-  if (!internal::StandsAside()) return false;
+  if (!internal::SeesNoMalloc()) return false;
   if (!g_said && !NothingIsAskedFor()) Say(internal::OwnerOfMalloc());
   g_said = true;
   return true;
@@ -64,6 +69,12 @@ AllocatorNames NamesOfAllocator() {
 }
 
 void SayWhatIsReplaced(const char* wanted) {
+  if (internal::program_malloc_is_seen) {
+    static constexpr char kLine[] =
+        "allomon: malloc is that of the program itself: what other modules call of it is seen, and "
+        "what the executable calls by itself is not\n";
+    return internal::WriteToStderr(kLine, sizeof(kLine) - 1);
+  }
   const char* const own = backend::kName;
   char line[4500];
   int length = 0;

@@ -1,7 +1,7 @@
 // A dlclose that replaces the C library's: call stacks of code that it unloads keep their names.
 #include <dlfcn.h>
 
-#include "allocator/host/malloc_owner.h"
+#include "allocator/host/program_malloc.h"
 #include "allocator/host/unload.h"
 #include "tracker/base/check.h"
 #include "tracker/heap_client.h"
@@ -27,6 +27,6 @@ int Unload(void* handle) { return allomon_unload(handle, Next()); }
 
 extern "C" __attribute__((visibility("default"), used)) int dlclose(void* handle) {
   if (Next() == nullptr) return 0;
-  if (allomon::internal::StandsAside()) return Unload(handle);
+  if (allomon::internal::SeesNoMalloc()) return Unload(handle);
   return allomon::heap_client::UnloadCode(handle, &Unload);
 }

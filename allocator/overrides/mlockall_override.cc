@@ -15,7 +15,7 @@
 #include <cstring>
 #include <string_view>
 
-#include "allocator/host/malloc_owner.h"
+#include "allocator/host/program_malloc.h"
 #include "tracker/base/check.h"
 #include "tracker/base/errno_keeper.h"
 #include "tracker/base/lazy_pages.h"
@@ -139,7 +139,7 @@ int LockAll(int flags) {
 
 extern "C" __attribute__((visibility("default"), used)) int mlockall(int flags) {
   using namespace allomon::internal;  // NOLINT
-  if (StandsAside()) return Next()(flags);
+  if (SeesNoMalloc()) return Next()(flags);
   const int result = LockAll(flags);
   if (result == 0) SetLaterPagesAreLocked((flags & (MCL_FUTURE | kOnFault)) == MCL_FUTURE);
   return result;

@@ -4,47 +4,26 @@
 // The loader's list and the objects' own hash tables are read, since dlsym() does not distinguish a
 // function of the executable from the executable's jump to ours: in a position-dependent executable
 // that takes malloc's address, it returns the address of the jump.
-//
-// Interface: gABI, "Symbol Table", "Hash Table"; DT_GNU_HASH is described by the GNU linker's
-// sources only.
-#include <elf.h>
-#include <link.h>
-
-#include <cstdint>
 #include <cstring>
 
 #include "allocator/host/malloc_owner.h"
+#include "allocator/overrides/symbol_table.h"
 
 namespace allomon::internal {
-namespace {
-
-// The symbols that an object exports and imports, with their hash tables.  Every pointer may be
-// nullptr.
-struct SymbolTable {
-  const ElfW(Sym) * symbols = nullptr;
-  const char* names = nullptr;
-  const uint32_t* gnu_hash = nullptr;
-  const uint32_t* sysv_hash = nullptr;
-};
-
-// The loader adds the object's address to the pointers, but not where they cannot be written (the
-// kernel's vdso).
-template <typename T>
-const T* Pointer(const link_map& object, uintptr_t value) {
-  return reinterpret_cast<const T*>(value < object.l_addr ? value + object.l_addr : value);
-}
 
 SymbolTable TableOf(const link_map& object) {
   SymbolTable table;
   for (const ElfW(Dyn)* entry = object.l_ld; entry->d_tag != DT_NULL; ++entry) {
     const uintptr_t value = entry->d_un.d_ptr;
-    if (entry->d_tag == DT_SYMTAB) table.symbols = Pointer<ElfW(Sym)>(object, value);
-    if (entry->d_tag == DT_STRTAB) table.names = Pointer<char>(object, value);
-    if (entry->d_tag == DT_GNU_HASH) table.gnu_hash = Pointer<uint32_t>(object, value);
-    if (entry->d_tag == DT_HASH) table.sysv_hash = Pointer<uint32_t>(object, value);
+    if (entry->d_tag == DT_SYMTAB) table.symbols = LoadedPointer<ElfW(Sym)>(object, value);
+    if (entry->d_tag == DT_STRTAB) table.names = LoadedPointer<char>(object, value);
+    if (entry->d_tag == DT_GNU_HASH) table.gnu_hash = LoadedPointer<uint32_t>(object, value);
+    if (entry->d_tag == DT_HASH) table.sysv_hash = LoadedPointer<uint32_t>(object, value);
   }
   return table;
 }
+
+namespace {
 
 // An undefined symbol with a value is the executable's jump to a function of another object.
 bool Defines(const SymbolTable& table, uint32_t index, const char* name) {
@@ -61,40 +40,50 @@ uint32_t GnuHashOf(const char* name) {
 
 // The table has: the numbers of buckets, of symbols without hash and of words of the Bloom filter,
 // and a shift; the filter; the buckets; a hash per symbol, whose lowest bit ends a bucket.
-bool DefinesByGnuHash(const SymbolTable& table, const char* name) {
+const ElfW(Sym) * FindByGnuHash(const SymbolTable& table, const char* name) {
   const uint32_t buckets = table.gnu_hash[0];
   const uint32_t first_symbol = table.gnu_hash[1];
   const uint32_t* const bucket = table.gnu_hash + 4 + table.gnu_hash[2] * sizeof(uintptr_t) / 4;
   const uint32_t* const hashes = bucket + buckets;
-  if (buckets == 0) return false;
+  if (buckets == 0) return nullptr;
   const uint32_t hash = GnuHashOf(name);
   uint32_t index = bucket[hash % buckets];
-  if (index < first_symbol) return false;
+  if (index < first_symbol) return nullptr;
   for (;; ++index) {
     const uint32_t other = hashes[index - first_symbol];
-    if ((other | 1) == (hash | 1) && Defines(table, index, name)) return true;
-    if ((other & 1) != 0) return false;
+    if ((other | 1) == (hash | 1) && Defines(table, index, name)) return table.symbols + index;
+    if ((other & 1) != 0) return nullptr;
   }
 }
 
 // The table has: the numbers of buckets and of symbols; the buckets; the chains.  Objects with only
 // this table are rare, so all symbols are compared.
-bool DefinesBySysvHash(const SymbolTable& table, const char* name) {
+const ElfW(Sym) * FindBySysvHash(const SymbolTable& table, const char* name) {
   const uint32_t symbols = table.sysv_hash[1];
   for (uint32_t index = 1; index < symbols; ++index) {
-    if (Defines(table, index, name)) return true;
+    if (Defines(table, index, name)) return table.symbols + index;
   }
-  return false;
+  return nullptr;
 }
 
 bool Defines(const link_map& object, const char* name) {
-  const SymbolTable table = TableOf(object);
-  if (table.symbols == nullptr || table.names == nullptr) return false;
-  if (table.gnu_hash != nullptr) return DefinesByGnuHash(table, name);
-  return table.sysv_hash != nullptr && DefinesBySysvHash(table, name);
+  return FindDefinition(object, name) != nullptr;
 }
 
 }  // namespace
+
+const ElfW(Sym) * FindDefinition(const link_map& object, const char* name) {
+  const SymbolTable table = TableOf(object);
+  if (table.symbols == nullptr || table.names == nullptr) return nullptr;
+  if (table.gnu_hash != nullptr) return FindByGnuHash(table, name);
+  return table.sysv_hash == nullptr ? nullptr : FindBySysvHash(table, name);
+}
+
+const link_map* ObjectOfLibrary() {
+  const link_map* object = _r_debug.r_map;
+  while (object != nullptr && object->l_ld != _DYNAMIC) object = object->l_next;
+  return object;
+}
 
 // A library that was loaded by dlopen() comes last in the list, after the C library and its malloc.
 const char* DefinerInFront(const char* name) {
@@ -106,8 +95,7 @@ const char* DefinerInFront(const char* name) {
 }
 
 const char* DefinerBehind(const char* name) {
-  const link_map* object = _r_debug.r_map;
-  while (object != nullptr && object->l_ld != _DYNAMIC) object = object->l_next;
+  const link_map* object = ObjectOfLibrary();
   if (object == nullptr) return nullptr;
   for (object = object->l_next; object != nullptr; object = object->l_next) {
     if (Defines(*object, "__libc_start_main")) return nullptr;

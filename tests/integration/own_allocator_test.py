@@ -1,8 +1,12 @@
 #!/usr/bin/env python3
-"""A host that exports a malloc of its own is left alone, and one that exports operators is not
-disturbed.  Their blocks are never given to us, though they lack some of the names that we have."""
+"""A host that exports a malloc of its own is left alone, or recorded over that malloc where the
+library keeps it.  One that exports operators is not disturbed.  Their blocks are never given to us,
+though they lack some of the names that we have."""
 
+import ctypes
 import os
+import platform
+import re
 import sys
 import unittest
 
@@ -15,8 +19,26 @@ from support import Case, Mlmon, runfile  # noqa: E402
 
 FOLDER = "//tests/integration/own_allocator"
 LIBRARY = runfile("//allocator:liballomon.so")
+KEEPING = runfile("//allocator:liballomon-host.so")
 OWN_MALLOC = runfile(f"{FOLDER}:libown_malloc.so")
 ASIDE = "allomon: malloc is that of {}; liballomon.so stands aside: no profile, no guard"
+SEEN = (
+    "allomon: malloc is that of the program itself: what other modules call of it is seen, and "
+    "what the executable calls by itself is not\n"
+)
+UNGUARDED = (
+    "allomon: guard: the program defines malloc itself, which gives each block; the program runs "
+    "unguarded\n"
+)
+# The buffer of the host's standard output, which the C library allocates.
+BUFFER_BYTES = 4096
+# The C++ runtime's operator new rounds the size of an aligned block up to a multiple of the
+# alignment, which is 64 for each size of UseOperators().  Each of two threads has each of four
+# forms 20 times.
+ROUNDED_UP_BYTES = 2 * 20 * 4 * sum(-size % 64 for size in (1, 24, 100, 1000, 5000, 300_000))
+# UseTooMuch() catches a std::bad_alloc, 20 times in two threads; the C++ runtime has 128 bytes in
+# front of its 8.
+EXCEPTIONS_BYTES = 2 * 20 * (128 + 8)
 MODES = [
     {"ALLOMON_PROFILE": "no"},
     {},
@@ -25,6 +47,33 @@ MODES = [
     {"ALLOMON_PROFILE": "time", "ALLOMON_HZ": "1000"},
     {"ALLOMON_PROFILE": "no", "ALLOMON_GUARD": "1/1", "ALLOMON_RATE": "1"},
 ]
+
+
+class Instruction(ctypes.Structure):
+    _fields_ = [
+        ("code", ctypes.c_uint16),
+        ("if_true", ctypes.c_uint8),
+        ("if_false", ctypes.c_uint8),
+        ("value", ctypes.c_uint32),
+    ]
+
+
+class Filter(ctypes.Structure):
+    _fields_ = [("count", ctypes.c_uint16), ("instructions", ctypes.POINTER(Instruction))]
+
+
+def refuse_pwrite():
+    """From now on pwrite64 fails with EPERM in this process, and in what it executes."""
+    number = {"x86_64": 18, "aarch64": 68}[platform.machine()]
+    program = (Instruction * 4)(
+        (0x20, 0, 0, 0),  # loads the call's number
+        (0x15, 0, 1, number),
+        (0x06, 0, 0, 0x50001),
+        (0x06, 0, 0, 0x7FFF0000),
+    )
+    libc = ctypes.CDLL(None, use_errno=True)
+    if libc.prctl(38, 1, 0, 0, 0) or libc.prctl(22, 2, ctypes.byref(Filter(4, program)), 0, 0):
+        raise OSError(ctypes.get_errno(), "seccomp")
 
 
 class OwnAllocator(Case):
@@ -44,6 +93,118 @@ class OwnAllocator(Case):
 
     def test_malloc_alone(self):
         self.check_aside("host_with_malloc")
+
+    def play(self, host, *arguments, **env):
+        """Runs a host over its own malloc, and returns what it said and the profile's bytes."""
+        argv = [runfile(f"{FOLDER}:{host}"), *arguments]
+        plain = self.run_plain(argv)
+        done = self.run_plain(argv, {"LD_PRELOAD": KEEPING, "ALLOMON_RATE": "1", **env})
+        self.assertEqual((done.returncode, done.stdout), (0, plain.stdout), done.stderr)
+        path = self.path("mlmon.out")
+        return done.stderr, Mlmon(path).total if os.path.exists(path) else None
+
+    def live(self, *arguments, **env):
+        said, total = self.play("host_that_reuses", *arguments, ALLOMON_PROFILE="live", **env)
+        self.assertEqual(said, SEEN)
+        return total - BUFFER_BYTES
+
+    def test_kept_malloc_runs_as_without_us_in_each_mode(self):
+        for host in "host_with_malloc", "host_with_malloc_and_operators", "host_that_reuses":
+            arguments = ["leak", "threads", "fork"] if host == "host_that_reuses" else []
+            for env in MODES:
+                with self.subTest(host, env=env):
+                    argv = [runfile(f"{FOLDER}:{host}"), *arguments]
+                    plain = self.run_plain(argv)
+                    done = self.run_plain(argv, {"LD_PRELOAD": KEEPING, **env})
+                    self.assertEqual((done.returncode, done.stdout), (0, plain.stdout), done.stderr)
+                    said = "" if env == MODES[0] else SEEN
+                    if "ALLOMON_GUARD" in env:
+                        said += UNGUARDED
+                    summary = "allomon: ([0-9,]+ bytes|only) .*\n"
+                    self.assertEqual(re.sub(summary, "", done.stderr), said)
+
+    def test_kept_malloc_has_the_same_profile_as_a_replaced_one(self):
+        # Operators of the executable call its malloc, which is one call and not two.
+        self.run_preloaded([runfile(f"{FOLDER}:host_with_neither")], {"ALLOMON_RATE": "1"})
+        wanted = Mlmon(self.path("mlmon.out")).total
+        said, total = self.play("host_with_malloc")
+        self.assertEqual(said, SEEN)
+        wanted += ROUNDED_UP_BYTES
+        # What the loader allocates for a thread is called by no slot.
+        self.assertAlmostEqual(total, wanted, delta=400)
+        self.assertGreater(total, 200_000_000)
+        # Exceptions of the executable's operator new are allocated inside of it.
+        wanted -= EXCEPTIONS_BYTES
+        self.assertAlmostEqual(self.play("host_with_malloc_and_operators")[1], wanted, delta=400)
+
+    def test_kept_malloc_leaks_are_found_in_modules_of_each_kind(self):
+        # The library of the host is bound lazily, the one that is loaded later at once.
+        late = "late:" + runfile(f"{FOLDER}:libuser.so")
+        self.assertEqual(self.live(), 0)
+        self.assertEqual(self.live("leak"), 100 * 1000)
+        self.assertEqual(self.live("leak", LD_BIND_NOW="1"), 100 * 1000)
+        self.assertEqual(self.live(late), 10 * 1000)
+        self.assertEqual(self.live(late, "leak", late), 120 * 1000)
+        # It finds the C library's malloc, as without us.
+        self.assertEqual(self.live("deep:" + runfile(f"{FOLDER}:libuser.so")), 0)
+
+    def test_kept_malloc_threads_and_forks(self):
+        self.assertEqual(self.live("threads"), 0)
+        self.assertEqual(self.live("fork", "leak"), 100 * 1000)
+        os.unlink(self.path("mlmon.out"))
+        self.play("host_that_reuses", "leak", "fork", ALLOMON_PROFILE="live", ALLOMON_OUT="%p.out")
+        outs = [name for name in self.files() if name.endswith(".out")]
+        totals = sorted(Mlmon(self.path(name)).total for name in outs)
+        # What the parent leaked before is the child's, too.
+        self.assertEqual(totals, [BUFFER_BYTES + 100 * 1000, 130 * 1000])
+
+    def test_kept_malloc_frees_of_the_executable_end_when_the_address_is_taken_again(self):
+        # 50 blocks of 21 bytes lie at one address.
+        self.assertEqual(self.live("own frees"), 21)
+        _, total = self.play("host_that_reuses", "own frees")
+        self.assertEqual(total - BUFFER_BYTES, 50 * 21)
+
+    def test_kept_malloc_protections_stay(self):
+        argv = [runfile(f"{FOLDER}:host_that_reuses"), "leak", "protections"]
+        plain = sorted(self.run_plain(argv).stdout.splitlines())
+        kept = self.run_plain(argv, {"LD_PRELOAD": KEEPING, "ALLOMON_PROFILE": "live"})
+        self.assertEqual(kept.stderr, SEEN)
+        self.assertEqual(sorted(kept.stdout.splitlines()), plain)
+
+    def check_left_alone(self, host, reason, *arguments, **options):
+        env = {"LD_PRELOAD": KEEPING, "ALLOMON_RATE": "1", **options.pop("env", {})}
+        argv = [runfile(f"{FOLDER}:{host}"), *arguments]
+        done = self.run_plain(argv, env, **options)
+        self.assertEqual((done.returncode, done.stdout), (0, self.run_plain(argv).stdout))
+        self.assertEqual(done.stderr, reason)
+        self.assertEqual(self.files(), [])
+
+    def test_kept_malloc_that_cannot_be_seen_is_left_alone(self):
+        aside = ASIDE.format("the program itself")
+        self.check_left_alone("host_like_a_sanitizer", f"{aside}; a sanitizer is linked in\n")
+        self.check_left_alone(
+            "host_that_reuses",
+            f"{aside}; there are threads already\n",
+            "leak",
+            env={"EARLY_THREAD": "1"},
+        )
+        self.check_left_alone(
+            "host_that_reuses",
+            f"{aside}; this library was loaded late\n",
+            f"load:{KEEPING}",
+            env={"LD_PRELOAD": ""},
+        )
+        self.check_left_alone(
+            "host_that_reuses",
+            f"{aside}; /proc/self/mem cannot be written\n",
+            "leak",
+            preexec_fn=refuse_pwrite,
+        )
+        self.check_left_alone(
+            "host_like_ours",
+            "allomon: the program itself comes first and samples; another copy of liballomon.so "
+            "stands aside\n",
+        )
 
     def test_operators_alone_are_called_in_each_form_and_the_program_is_profiled(self):
         host = [runfile(f"{FOLDER}:host_with_operators")]

@@ -36,6 +36,19 @@ struct HostFunctions {
 };
 extern HostFunctions host_functions ALLOMON_HIDDEN;
 
+// As a program's executable defines them.
+struct ProgramFunctions {
+  void* (*malloc)(size_t);
+  void (*free)(void*);
+  void* (*calloc)(size_t, size_t);
+  void* (*realloc)(void*, size_t);
+  void* (*memalign)(size_t, size_t);
+};
+// From now on these functions are called, and not the next ones.  Returns false, and changes
+// nothing, if the next ones were called already: a block may be theirs.  Called once, before there
+// is a second thread.
+bool UseFunctionsOfProgram(const ProgramFunctions& functions);
+
 inline constexpr size_t kArenaBytes = 16384;
 extern char arena[kArenaBytes] ALLOMON_HIDDEN;
 inline bool IsOfArena(const void* block) {

@@ -91,6 +91,17 @@ HostFunctions host_functions = {
     {FirstMalloc}, {FirstFree}, {FirstCalloc}, {FirstRealloc}, {FirstMemalign}};
 alignas(kAlignmentBytes) char arena[kArenaBytes];
 
+bool UseFunctionsOfProgram(const ProgramFunctions& functions) {
+  constexpr auto kRelaxed = std::memory_order_relaxed;
+  if (host_functions.malloc.load(kRelaxed) != FirstMalloc) return false;
+  host_functions.malloc.store(functions.malloc, kRelaxed);
+  host_functions.free.store(functions.free, kRelaxed);
+  host_functions.calloc.store(functions.calloc, kRelaxed);
+  host_functions.realloc.store(functions.realloc, kRelaxed);
+  host_functions.memalign.store(functions.memalign, kRelaxed);
+  return true;
+}
+
 void* ReallocOfArena(void* block, size_t size_bytes) {
   void* const moved = Malloc(size_bytes);
   if (moved == nullptr) return nullptr;

@@ -4,8 +4,12 @@
 //
 //   OWN_MALLOC      exports malloc and its relatives
 //   OWN_OPERATORS   exports operator new and delete, but no array, nothrow or sized form of them
+//   REUSES          hands freed blocks out again, and does what its arguments say
+//   FAKES           exports a function of this name, by which something else is recognised
 //   AS_LIBRARY      has no main
+#include <dlfcn.h>
 #include <sys/mman.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <atomic>
@@ -14,8 +18,11 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <mutex>
 #include <new>
+#include <string>
 #include <thread>
+#include <vector>
 
 #include "tests/integration/own_allocator/user.h"
 
@@ -69,8 +76,39 @@ char* Arena() {
   return g_arena.load();
 }
 
+#if defined(REUSES)
+// The freed blocks of one size, the last one first.
+constexpr size_t kLists = 256;
+std::mutex g_lists_mutex;
+void* g_lists[kLists];
+
+void*& ListOf(size_t size_bytes) { return g_lists[(size_bytes + 15) / 16]; }
+bool HasList(size_t size_bytes) { return size_bytes >= 8 && (size_bytes + 15) / 16 < kLists; }
+
+void* TakeFreed(size_t size_bytes) {
+  const std::lock_guard<std::mutex> hold(g_lists_mutex);
+  void* const block = ListOf(size_bytes);
+  if (block == nullptr) return nullptr;
+  ListOf(size_bytes) = *static_cast<void**>(block);
+  return Mark(static_cast<Header*>(block) - 1, kMalloc, size_bytes);
+}
+void KeepFreed(void* block, size_t size_bytes) {
+  const std::lock_guard<std::mutex> hold(g_lists_mutex);
+  *static_cast<void**>(block) = ListOf(size_bytes);
+  ListOf(size_bytes) = block;
+}
+#else
+bool HasList(size_t) { return false; }
+void* TakeFreed(size_t) { return nullptr; }
+void KeepFreed(void*, size_t) {}
+#endif
+
 void* Take(size_t alignment_bytes, size_t size_bytes) {
   const size_t alignment = alignment_bytes < 16 ? 16 : alignment_bytes;
+  if (size_bytes > kArenaBytes) return nullptr;
+  if (alignment == 16 && HasList(size_bytes)) {
+    if (void* const freed = TakeFreed(size_bytes)) return freed;
+  }
   const size_t bytes = (size_bytes + sizeof(Header) + alignment + 15) / 16 * 16;
   const uintptr_t start = reinterpret_cast<uintptr_t>(Arena() + g_used.fetch_add(bytes));
   const uintptr_t block = (start + sizeof(Header) + alignment - 1) / alignment * alignment;
@@ -82,13 +120,19 @@ void* Take(size_t alignment_bytes, size_t size_bytes) {
 extern "C" {
 
 void* malloc(size_t size_bytes) noexcept { return Take(16, size_bytes); }
-void* calloc(size_t count, size_t size_bytes) noexcept { return Take(16, count * size_bytes); }
+void* calloc(size_t count, size_t size_bytes) noexcept {
+  void* const block = Take(16, count * size_bytes);
+  return block == nullptr ? nullptr : memset(block, 0, count * size_bytes);
+}
 void free(void* block) noexcept {
-  if (block != nullptr) HeaderOf(block, kMalloc, "free of another's block\n")->magic = kFreed;
+  if (block == nullptr) return;
+  Header* const header = HeaderOf(block, kMalloc, "free of another's block\n");
+  header->magic = kFreed;
+  if (HasList(header->size_bytes)) KeepFreed(block, header->size_bytes);
 }
 void* realloc(void* block, size_t size_bytes) noexcept {
   void* const moved = Take(16, size_bytes);
-  if (block == nullptr) return moved;
+  if (block == nullptr || moved == nullptr) return moved;
   const size_t old_bytes = HeaderOf(block, kMalloc, "realloc of another's block\n")->size_bytes;
   memcpy(moved, block, old_bytes < size_bytes ? old_bytes : size_bytes);
   free(block);
@@ -129,7 +173,96 @@ void operator delete(void* block, size_t) noexcept { operator delete(block); }
 
 #endif  // OWN_OPERATORS
 
-#if !defined(AS_LIBRARY)
+#if defined(FAKES)
+extern "C" int FAKES() { return 0; }
+#endif
+
+#if defined(REUSES)
+
+namespace {
+
+constexpr int kHanded = 2000;
+
+// Each thread frees, in a library, what the one before took.
+void HandOver() {
+  std::vector<void*> blocks(kHanded);
+  for (int thread = 0; thread < 4; ++thread) {
+    std::thread([&blocks] {
+      for (void*& block : blocks) {
+        FreeInTheLibrary(block);
+        block = StringOfTheLibrary();
+      }
+    }).join();
+  }
+  for (void* const block : blocks) FreeInTheLibrary(block);
+}
+
+void UseThreads() {
+  std::vector<std::thread> threads;
+  for (int i = 0; i < 4; ++i) threads.emplace_back(UseEachForm);
+  for (std::thread& thread : threads) thread.join();
+  HandOver();
+}
+
+// Returns the child's status.
+int Fork() {
+  const pid_t child = fork();
+  if (child == 0) {
+    UseThreads();
+    LeakInTheLibrary(30);
+    exit(0);
+  }
+  int status = -1;
+  waitpid(child, &status, 0);
+  return status;
+}
+
+// Loads a library, has it leak, and unloads it.
+void UseLate(const char* path, int flags) {
+  void* const library = dlopen(path, flags);
+  if (library == nullptr) Refuse(dlerror());
+  const auto leak = reinterpret_cast<void (*)(int)>(dlsym(library, "LeakInTheLibrary"));
+  leak(10);
+  dlclose(library);
+}
+
+// What may be done with the memory of each file, but for those of the profiler.
+void PrintProtections() {
+  FILE* const maps = fopen("/proc/self/maps", "r");
+  char line[4096];
+  while (fgets(line, sizeof(line), maps) != nullptr) {
+    const char* const path = strchr(line, '/');
+    if (path == nullptr || strstr(path, "liballomon") != nullptr) continue;
+    printf("%.4s %s", strchr(line, ' ') + 1, path);
+  }
+  fclose(maps);
+}
+
+void Do(const std::string& what) {
+  if (what == "leak") LeakInTheLibrary(100);
+  if (what == "threads") UseThreads();
+  if (what == "fork") printf("child %d\n", Fork());
+  if (what == "protections") PrintProtections();
+  if (what == "own frees") {
+    // Nobody else sees these calls of free.
+    for (int i = 0; i < 50; ++i) free(StringOfTheLibrary());
+  }
+  if (what.rfind("late:", 0) == 0) UseLate(what.c_str() + 5, RTLD_LAZY);
+  if (what.rfind("deep:", 0) == 0) UseLate(what.c_str() + 5, RTLD_LAZY | RTLD_DEEPBIND);
+  if (what.rfind("load:", 0) == 0 && dlopen(what.c_str() + 5, RTLD_LAZY) == nullptr) {
+    Refuse(dlerror());
+  }
+}
+
+}  // namespace
+
+int main(int count, char** arguments) {
+  for (int i = 1; i < count; ++i) Do(arguments[i]);
+  printf("done\n");
+  return 0;
+}
+
+#elif !defined(AS_LIBRARY)
 
 int main() {
   UseEachForm();
@@ -141,4 +274,4 @@ int main() {
   return 0;
 }
 
-#endif  // AS_LIBRARY
+#endif

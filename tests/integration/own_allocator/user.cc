@@ -1,13 +1,23 @@
 #include "tests/integration/own_allocator/user.h"
 
+#include <unistd.h>
+
 #include <cstdlib>
 #include <cstring>
 #include <memory>
 #include <new>
 #include <string>
+#include <thread>
 #include <vector>
 
 namespace {
+
+// Before the constructors of preloaded libraries.
+const bool g_has_early_thread = [] {
+  if (getenv("EARLY_THREAD") == nullptr) return false;
+  std::thread([] { pause(); }).detach();
+  return true;
+}();
 
 // Sizes of each kind: short, long, and larger than the inlined sizes.
 constexpr size_t kSizes[] = {1, 24, 100, 1000, 5000, 300000};
@@ -41,6 +51,19 @@ void UseOperators(size_t size_bytes) {
   operator delete[](operator new[](size_bytes, wide, std::nothrow), size_bytes, wide);
 }
 
+// Exceptions pass through whatever stands in front of operator new.
+void UseTooMuch() {
+  constexpr size_t kTooMuch = size_t{1} << 50;
+  void* const kept = malloc(100);
+  if (malloc(kTooMuch) != nullptr || realloc(kept, kTooMuch) != nullptr) abort();
+  free(kept);
+  try {
+    operator delete(operator new(kTooMuch));
+    abort();
+  } catch (const std::bad_alloc&) {
+  }
+}
+
 void UseTheLanguage() {
   delete new Kept;
   delete[] new Kept[30];
@@ -61,9 +84,15 @@ void UseEachForm() {
       UseOperators(size_bytes);
     }
     UseTheLanguage();
+    UseTooMuch();
   }
 }
 
 char* StringOfTheLibrary() { return strdup("taken in the library"); }
 Kept* NewInTheLibrary() { return new Kept; }
 void DeleteInTheLibrary(Kept* kept) { delete kept; }
+
+void LeakInTheLibrary(int blocks) {
+  for (int i = 0; i < blocks; ++i) static_cast<char*>(malloc(1000))[0] = 1;
+}
+void FreeInTheLibrary(void* block) { free(block); }

@@ -14,4 +14,9 @@ char* StringOfTheLibrary();
 Kept* NewInTheLibrary();
 void DeleteInTheLibrary(Kept* kept);
 
+// Takes blocks of 1,000 bytes, which nobody frees.
+extern "C" void LeakInTheLibrary(int blocks);
+// Frees a block that another module has taken.
+extern "C" void FreeInTheLibrary(void* block);
+
 #endif  // ALLOMON_TESTS_INTEGRATION_OWN_ALLOCATOR_USER_H_
