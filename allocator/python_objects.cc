@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <cstring>
 
+#include "allocator/host/malloc_owner.h"
 #include "allocator/sampled_block.h"
 #include "tracker/base/check.h"
 #include "tracker/base/words.h"
@@ -139,13 +140,16 @@ void TakePythonObjectsFromMalloc() {
   python.set(kObjects, &raw);
 }
 
+// Blocks of ours would meet the free of a program that defines malloc itself.
 void SamplePythonObjects() {
+  if (StandsAside()) return;
   if (Linked().IsThere()) SampleObjectsOf(Linked());
 }
 
 // Other threads may allocate meanwhile.  They may see any mixture of the arenas' functions and
 // ours: the context does not change, and each serves the other's blocks.
 void SampleLoadedPythonObjects(void* library, FindSymbol find) {
+  if (StandsAside()) return;
   const Domains python = {reinterpret_cast<Exchange>(find(library, "PyMem_GetAllocator")),
                           reinterpret_cast<Exchange>(find(library, "PyMem_SetAllocator"))};
   if (!python.IsThere() || !IsArenas(python.AllocatorOf(kBuffers))) return;

@@ -164,6 +164,14 @@ class OwnAllocator(Case):
         _, total = self.play("host_that_reuses", "own frees")
         self.assertEqual(total - BUFFER_BYTES, 50 * 21)
 
+    def test_kept_malloc_never_meets_a_block_of_ours_in_the_arenas_of_python(self):
+        script = "x = [str(i) * 10 for i in range(100000)]; del x; print(3)"
+        # From a rate of .05 on Python takes all objects from malloc; below, none.
+        for rate in "1e-3", "1":
+            said, total = self.play("host_with_python", "-c", script, ALLOMON_RATE=rate)
+            self.assertEqual(said, SEEN)
+        self.assertGreater(total, 100_000 * 50)
+
     def test_kept_malloc_protections_stay(self):
         argv = [runfile(f"{FOLDER}:host_that_reuses"), "leak", "protections"]
         plain = sorted(self.run_plain(argv).stdout.splitlines())

@@ -5,6 +5,7 @@
 //   OWN_MALLOC      exports malloc and its relatives
 //   OWN_OPERATORS   exports operator new and delete, but no array, nothrow or sized form of them
 //   REUSES          hands freed blocks out again, and does what its arguments say
+//   EMBEDS          is the command of Python
 //   FAKES           exports a function of this name, by which something else is recognised
 //   AS_LIBRARY      has no main
 #include <dlfcn.h>
@@ -261,6 +262,12 @@ int main(int count, char** arguments) {
   printf("done\n");
   return 0;
 }
+
+#elif defined(EMBEDS)
+
+extern "C" int Py_BytesMain(int count, char** arguments);
+
+int main(int count, char** arguments) { return Py_BytesMain(count, arguments); }
 
 #elif !defined(AS_LIBRARY)
 
