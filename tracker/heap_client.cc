@@ -405,6 +405,16 @@ void OnFree(BlockHandle handle) {
   scope.Finish();
 }
 
+void OnUnseenFree(BlockHandle handle) {
+  // Also where a callback ends its thread.
+  const struct Unseen {
+    explicit Unseen(ThreadState& state) : thread(state) { thread.ends_unseen = true; }
+    ~Unseen() { thread.ends_unseen = false; }
+    ThreadState& thread;
+  } unseen(CurrentThread());
+  OnFree(handle);
+}
+
 bool InCallback() { return CurrentThread().in_callback; }
 
 Verdict JudgeManagedSlow(ManagedSampler& sampler, uint64_t words) {

@@ -95,6 +95,10 @@ void OnPromote(BlockHandle* handle);
 // until the thread's next callback or its end.
 void OnFree(BlockHandle handle);
 
+// As OnFree(), for a block that was freed earlier, where nobody saw it.  Recordings count it,
+// unless the callback is postponed.
+void OnUnseenFree(BlockHandle handle);
+
 // Judges and reports bytes outside of any heap, in one call after CountDown().  Returns the handle,
 // 0 if they are not followed.
 BlockHandle ReportCustomSlow(uint64_t size_bytes, const FrameState& caller);

@@ -13,7 +13,6 @@ size_t operator_slow_bytes = 0;
 
 bool program_malloc_is_seen = false;
 const char* why_program_malloc_is_unseen = nullptr;
-std::atomic<uint64_t> unseen_frees{0};
 
 namespace {
 

@@ -9,9 +9,6 @@
 #ifndef ALLOMON_ALLOCATOR_HOST_PROGRAM_MALLOC_H_
 #define ALLOMON_ALLOCATOR_HOST_PROGRAM_MALLOC_H_
 
-#include <atomic>
-#include <cstdint>
-
 #include "allocator/host/malloc_owner.h"
 
 namespace allomon::internal {
@@ -21,9 +18,6 @@ extern bool program_malloc_is_seen ALLOMON_HIDDEN;
 
 // Why they do not, for a line to the user; nullptr where nobody tried.  Never freed.
 extern const char* why_program_malloc_is_unseen ALLOMON_HIDDEN;
-
-// Blocks whose free nobody saw: their addresses were handed out again.
-extern std::atomic<uint64_t> unseen_frees ALLOMON_HIDDEN;
 
 // Whether this library neither gives the program's blocks nor sees them.  Cost and place as
 // StandsAside().

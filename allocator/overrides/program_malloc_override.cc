@@ -141,10 +141,8 @@ void EndFollowed(BlockHandle handle) {
 
 // The table has the block's address: nobody saw its last owner's free.
 ALLOMON_MALLOC_SLOW void EndUnseenSlow(const void* block) {
-  const BlockHandle handle = LeaveFollowed(block);
-  if (handle == 0) return;
-  unseen_frees.fetch_add(1, std::memory_order_relaxed);
-  EndFollowed(handle);
+  const ErrnoKeeper keeper;
+  heap_client::OnUnseenFree(LeaveFollowed(block));
 }
 
 // A block in the table, which leaves it at the end of the scope unless it got a handle: a callback

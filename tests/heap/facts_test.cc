@@ -31,7 +31,8 @@ TEST(MissingTest, EachKindIsSaid) {
       "not in the recording, for want of room: 2 samples of blocks of 2 bytes, the ages of "
       "2 deaths and promotions, ages of blocks of 2 threads, what 2 rows had at the peak, 2 "
       "names of functions, the modules of 2 frames, and 2 ends of labels; a larger --limit may "
-      "help");
+      "help; 2 blocks ended when the address was taken again: the program freed them where Allomon "
+      "does not see it, so they seem to have lived longer");
 }
 
 TEST(MissingTest, AMetricIsWholeIfAllThatItCountsIsThere) {

@@ -4,6 +4,7 @@ library keeps it.  One that exports operators is not disturbed.  Their blocks ar
 though they lack some of the names that we have."""
 
 import ctypes
+import json
 import os
 import platform
 import re
@@ -163,6 +164,13 @@ class OwnAllocator(Case):
         self.assertEqual(self.live("own frees"), 21)
         _, total = self.play("host_that_reuses", "own frees")
         self.assertEqual(total - BUFFER_BYTES, 50 * 21)
+        # A recording knows that it has seen all but the last one too late.
+        self.play("host_that_reuses", "own frees", ALLOMON_RECORD="x.rec")
+        command = [runfile("//tools/allomon:allomon"), "report"]
+        report = json.loads(self.run_plain([*command, "--json", self.path("x.rec")]).stdout)
+        self.assertEqual(report["unseen_frees"], 49)
+        text = self.run_plain([*command, self.path("x.rec")]).stdout
+        self.assertIn("note: 49 blocks ended when the address was taken again", text)
 
     def test_kept_malloc_never_meets_a_block_of_ours_in_the_arenas_of_python(self):
         script = "x = [str(i) * 10 for i in range(100000)]; del x; print(3)"

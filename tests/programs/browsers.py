@@ -71,7 +71,7 @@ def chromium(host, options):
 
 # Both have a malloc of their own; what they start may have the C library's.
 OWN_MALLOC = {
-    "may_say": r"allomon: malloc is that of the program itself; .*",
+    "may_say": r"allomon: malloc is that of the program itself[;:] .*",
     "profiled": False,
 }
 

@@ -208,6 +208,7 @@ struct Missing {
   double names = 0;    // names of functions
   double frames = 0;   // frames of unknown modules
   double scopes = 0;   // ends of scopes of labels
+  double unseen = 0;   // frees that were seen later than they happened
 
   void Add(const Missing& other) {
     samples += other.samples;
@@ -218,6 +219,7 @@ struct Missing {
     names += other.names;
     frames += other.frames;
     scopes += other.scopes;
+    unseen += other.unseen;
   }
 };
 

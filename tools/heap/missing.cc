@@ -38,6 +38,24 @@ std::vector<std::string> PartsOf(const Missing& missing) {
   return parts;
 }
 
+std::string UnseenText(const Missing& missing) {
+  if (missing.unseen == 0) return "";
+  return Counted(missing.unseen, "block") +
+         " ended when the address was taken again: the program freed them where Allomon does not "
+         "see it, so they seem to have lived longer";
+}
+
+std::string RoomText(const Missing& missing) {
+  const std::vector<std::string> parts = PartsOf(missing);
+  if (parts.empty()) return "";
+  std::string text = "not in the recording, for want of room: ";
+  for (size_t i = 0; i < parts.size(); ++i) {
+    if (i > 0) text += i + 1 == parts.size() ? ", and " : ", ";
+    text += parts[i];
+  }
+  return text + "; a larger --limit may help";
+}
+
 }  // namespace
 
 bool IsWhole(const Missing& missing, Metric metric) {
@@ -58,14 +76,9 @@ bool IsWhole(const Missing& missing, Metric metric) {
 }
 
 std::string MissingText(const Missing& missing) {
-  const std::vector<std::string> parts = PartsOf(missing);
-  if (parts.empty()) return "";
-  std::string text = "not in the recording, for want of room: ";
-  for (size_t i = 0; i < parts.size(); ++i) {
-    if (i > 0) text += i + 1 == parts.size() ? ", and " : ", ";
-    text += parts[i];
-  }
-  return text + "; a larger --limit may help";
+  const std::string room = RoomText(missing);
+  const std::string unseen = UnseenText(missing);
+  return room.empty() || unseen.empty() ? room + unseen : room + "; " + unseen;
 }
 
 }  // namespace allomon::heap

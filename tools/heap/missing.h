@@ -21,6 +21,7 @@ inline constexpr MissingKind kMissingKinds[] = {
     {"missing_ends", &Missing::ends},       {"missing_threads", &Missing::threads},
     {"missing_saved", &Missing::saved},     {"missing_names", &Missing::names},
     {"missing_frames", &Missing::frames},   {"missing_scopes", &Missing::scopes},
+    {"unseen_frees", &Missing::unseen},
 };
 
 // False if something that the metric counts was lost.  Its amounts are then not exact at any rate,
@@ -28,7 +29,8 @@ inline constexpr MissingKind kMissingKinds[] = {
 bool IsWhole(const Missing& missing, Metric metric);
 
 // Returns "not in the recording, for want of room: 12 samples of blocks of 3072 bytes, and what 4
-// rows had at the peak; a larger --limit may help".  Empty if nothing was lost.
+// rows had at the peak; a larger --limit may help", and what was seen too late.  Empty if nothing
+// was.
 std::string MissingText(const Missing& missing);
 
 }  // namespace allomon::heap

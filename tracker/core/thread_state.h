@@ -31,6 +31,7 @@ struct ThreadState {
   RandomBits bits;
   bool registered = false;
   bool busy = false;         // inside the tracker: allocations and signal handlers stay out
+  bool ends_unseen = false;  // a block ends now that was freed before, where nobody saw it
   bool in_callback = false;  // sampling is suspended
   std::atomic<EntryId> postponed{0};          // deallocs noticed inside a callback, newest first
   EntryId postponed_due = 0;                  // those about to run, oldest first

@@ -242,6 +242,7 @@ void Recorder::EndBlock(EventKind kind, ValueRoom* room) {
       death.has_age
           ? store_.threads().WordsOf(name.thread, death.thread, session_) * internal::kBytesPerWord
           : 0;
+  if (internal::CurrentThread().ends_unseen) store_.missing().Count(Shortage::kUnseen);
   if (kind == EventKind::kPromoted) {
     store_.PromoteBlock(name, death);
   } else {

@@ -7,6 +7,8 @@
 //   REUSES          hands freed blocks out again, and does what its arguments say
 //   EMBEDS          is the command of Python
 //   FAKES           exports a function of this name, by which something else is recognised
+//   ADDRESSES       takes the addresses of functions that it does not define, which in a
+//                   position-dependent executable are those of its own jumps to the functions
 //   AS_LIBRARY      has no main
 #include <dlfcn.h>
 #include <sys/mman.h>
@@ -268,6 +270,17 @@ int main(int count, char** arguments) {
 extern "C" int Py_BytesMain(int count, char** arguments);
 
 int main(int count, char** arguments) { return Py_BytesMain(count, arguments); }
+
+#elif defined(ADDRESSES)
+
+void* (*volatile g_malloc)(size_t) = malloc;
+void (*volatile g_free)(void*) = free;
+
+int main() {
+  for (int i = 0; i < 1000; ++i) g_free(g_malloc(1000));
+  printf("done\n");
+  return 0;
+}
 
 #elif !defined(AS_LIBRARY)
 

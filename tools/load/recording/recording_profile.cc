@@ -235,6 +235,7 @@ heap::Missing MissingOf(const Shortages& shortages) {
   missing.names = number(Shortage::kNames);
   missing.frames = number(Shortage::kFrames);
   missing.scopes = number(Shortage::kScopes);
+  missing.unseen = number(Shortage::kUnseen);
   return missing;
 }
 
