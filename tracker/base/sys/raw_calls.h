@@ -97,6 +97,11 @@ inline int Lstat(const char* path, struct stat* status) {
   return FstatAt(AT_FDCWD, path, status, AT_SYMLINK_NOFOLLOW);
 }
 
+// Entries of a directory, each a dirent64.  Returns their bytes; 0 after the last one.
+inline ssize_t Getdents(int fd, void* to, size_t size_bytes) {
+  return SystemCallUntilDone(SYS_getdents64, fd, to, size_bytes);
+}
+
 inline int Ftruncate(int fd, uint64_t size_bytes) {
   return static_cast<int>(SystemCallUntilDone(SYS_ftruncate, fd, size_bytes));
 }

@@ -1,6 +1,5 @@
 #include "tracker/profile/hooks/entry_hooks.h"
 
-#include <dirent.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -15,6 +14,7 @@
 
 #include "tracker/base/all_signals_blocked.h"
 #include "tracker/base/check.h"
+#include "tracker/base/own_threads.h"
 #include "tracker/base/sys/raw_calls.h"
 #include "tracker/profile/hooks/entry_counters.h"
 #include "tracker/profile/hooks/hook_code.h"
@@ -60,14 +60,9 @@ constexpr int kOtherThreads = 2;
 constexpr int kOtherThreads = 0;
 #endif
 
-// A listing of three entries, such as ". .. 1234", is one thread.
 bool HasOneThreadNow() {
-  DIR* const tasks = opendir("/proc/self/task");
-  if (tasks == nullptr) return false;
-  int entries = 0;
-  while (readdir(tasks) != nullptr) ++entries;
-  closedir(tasks);
-  return entries <= 3 + kOtherThreads;
+  int threads = 0;
+  return VisitOwnThreads([&threads](pid_t) { ++threads; }) && threads <= 1 + kOtherThreads;
 }
 
 // An emulator of another processor has threads of its own, which /proc lists.  The C library knows

@@ -1,6 +1,5 @@
 #include "tracker/profile/sources/thread_timers.h"
 
-#include <dirent.h>
 #include <signal.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
@@ -9,6 +8,7 @@
 #include <cerrno>
 #include <cstdlib>
 
+#include "tracker/base/own_threads.h"
 #include "tracker/base/signal_frame.h"
 #include "tracker/base/sys/raw_calls.h"
 #include "tracker/formats/source_table.h"
@@ -229,13 +229,9 @@ ThreadTimer* FindTimer(pid_t thread_id) {
 }
 
 void TimeExistingThreads(uint32_t hz) {
-  DIR* const tasks = opendir("/proc/self/task");
-  if (tasks == nullptr) return;
-  while (const dirent* task = readdir(tasks)) {
-    const pid_t thread_id = static_cast<pid_t>(atoi(task->d_name));
-    if (thread_id > 0 && FindTimer(thread_id) == nullptr) TimeThread(thread_id, hz);
-  }
-  closedir(tasks);
+  VisitOwnThreads([hz](pid_t thread_id) {
+    if (FindTimer(thread_id) == nullptr) TimeThread(thread_id, hz);
+  });
 }
 
 void ForgetTimers() {
