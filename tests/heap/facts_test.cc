@@ -47,6 +47,7 @@ TEST(MissingTest, AMetricIsWholeIfAllThatItCountsIsThere) {
       {&Missing::saved, true, true, false, true, true},
       {&Missing::names, true, true, true, true, true},
       {&Missing::frames, true, true, true, true, true},
+      {&Missing::unseen, true, false, false, false, false},
   };
   for (const Case& each : kCases) {
     Missing missing;

@@ -62,15 +62,16 @@ bool IsWhole(const Missing& missing, Metric metric) {
   if (missing.samples > 0) return false;
   switch (metric) {
     case Metric::kAllocated:
-    case Metric::kLive:
       return true;
+    case Metric::kLive:
+      return missing.unseen == 0;
     case Metric::kPeak:
-      return missing.saved == 0;
+      return missing.saved == 0 && missing.unseen == 0;
     case Metric::kTemporary:
-      return missing.ends == 0 && missing.threads == 0;
+      return missing.ends == 0 && missing.threads == 0 && missing.unseen == 0;
     case Metric::kPromoted:
     case Metric::kDiedYoung:
-      return missing.ends == 0;
+      return missing.ends == 0 && missing.unseen == 0;
   }
   return false;
 }

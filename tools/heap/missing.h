@@ -29,8 +29,8 @@ inline constexpr MissingKind kMissingKinds[] = {
 bool IsWhole(const Missing& missing, Metric metric);
 
 // Returns "not in the recording, for want of room: 12 samples of blocks of 3072 bytes, and what 4
-// rows had at the peak; a larger --limit may help", and what was seen too late.  Empty if nothing
-// was.
+// rows had at the peak; a larger --limit may help", and the frees that were seen too
+// late.  Empty if nothing was.
 std::string MissingText(const Missing& missing);
 
 }  // namespace allomon::heap
