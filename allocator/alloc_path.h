@@ -27,6 +27,9 @@ __attribute__((always_inline)) inline void* AllocateFast(size_t size_bytes,
   if (__builtin_expect(heap_client::CountDown(TrialWordsOf(size_bytes)), 0)) {
     return AllocateSlow(size_bytes, entry);
   }
+#ifdef ALLOMON_BACKEND_IS_THE_HOSTS
+  if (entry != EntryPoint::kMalloc) return backend::NewMalloc(size_bytes);
+#endif
   return backend::Malloc(size_bytes);
 }
 

@@ -21,7 +21,8 @@ bool IsPowerOfTwo(size_t value) { return value != 0 && (value & (value - 1)) == 
 // Runs before main and before any sample.  Call stacks captured earlier would only show one frame
 // of the allocator too many.
 __attribute__((constructor(101))) void TellTracker() {
-  if (internal::StandsAside() && internal::SeeProgramMalloc != nullptr) {
+  if (internal::StandsAside() && internal::SeeProgramMalloc != nullptr &&
+      internal::SomethingIsAskedFor()) {
     internal::SeeProgramMalloc();
   }
   if (internal::SeesNoMalloc()) return heap_client::AnnounceStandingAside();

@@ -7,6 +7,7 @@
 #include "allocator/host/malloc_owner.h"
 #include "allocator/host/next_function.h"
 #include "allocator/host/page_move.h"
+#include "allocator/host/program_malloc.h"
 #include "allocator/host/writing_reserve.h"
 #include "allocator/in_place.h"
 #include "allocator/range/sampled_range.h"
@@ -237,10 +238,14 @@ void* ReallocateGuarded(void* old_block, size_t size_bytes, const FrameState& ca
 }
 
 // Each fast path decrements the countdown, so it is reset here to be below zero at the next call,
-// too.
-__attribute__((noinline, cold)) void* PassAllocationOn(Function function, uintptr_t first,
-                                                       uintptr_t second = 0) {
-  countdown_words.store(0, std::memory_order_relaxed);
+// too.  Where the malloc of the program is seen, that has the countdown: the words are given back.
+__attribute__((noinline, cold)) void* PassAllocationOn(Function function, size_t size_bytes,
+                                                       uintptr_t first, uintptr_t second = 0) {
+  if (program_malloc_is_seen) {
+    heap_client::CountDown(0 - TrialWordsOf(size_bytes));
+  } else {
+    countdown_words.store(0, std::memory_order_relaxed);
+  }
   return PassOn(function, first, second);
 }
 
@@ -251,21 +256,21 @@ void PassFreeOn(void* block) { PassOn(Function::kFree, block); }
 void* AllocateSlow(size_t size_bytes, EntryPoint entry) {
   if (__builtin_expect(StandsAside(), 0)) {
     return PassAllocationOn(entry == EntryPoint::kMalloc ? Function::kMalloc : Function::kNew,
-                            size_bytes);
+                            size_bytes, size_bytes);
   }
   return Allocate(Request{size_bytes, 8, false, entry}, ALLOMON_CALLER_FRAME());
 }
 
 void* AllocateZeroedSlow(size_t size_bytes) {
   if (__builtin_expect(StandsAside(), 0)) {
-    return PassAllocationOn(Function::kCalloc, 1, size_bytes);
+    return PassAllocationOn(Function::kCalloc, size_bytes, 1, size_bytes);
   }
   return Allocate(Request{size_bytes, 8, true}, ALLOMON_CALLER_FRAME());
 }
 
 void* AllocateAlignedSlow(size_t alignment_bytes, size_t size_bytes, EntryPoint entry) {
   if (__builtin_expect(StandsAside(), 0)) {
-    return PassAllocationOn(Function::kMemalign, alignment_bytes, size_bytes);
+    return PassAllocationOn(Function::kMemalign, size_bytes, alignment_bytes, size_bytes);
   }
   return Allocate(Request{size_bytes, alignment_bytes, false, entry}, ALLOMON_CALLER_FRAME());
 }

@@ -1,5 +1,8 @@
 #include "allocator/host/malloc_owner.h"
 
+#include <cstdlib>
+#include <cstring>
+
 #include "allocator/host/next_function.h"
 #include "allocator/host/program_malloc.h"
 #include "tracker/base/check.h"
@@ -28,6 +31,11 @@ bool HostHasOperators() {
   return false;
 }
 
+bool IsOff(const char* variable) {
+  const char* const value = getenv(variable);
+  return value != nullptr && strcmp(value, "no") == 0;
+}
+
 MallocOwner FindOwner() {
   if (DefinerInFront == nullptr) return MallocOwner::kOurs;
   if (OwnerOfMalloc() != nullptr) return MallocOwner::kHost;
@@ -35,6 +43,12 @@ MallocOwner FindOwner() {
 }
 
 }  // namespace
+
+// A preload requests a profile of allocations unless it names another.
+bool SomethingIsAskedFor() {
+  return !IsOff("ALLOMON_PROFILE") || getenv("ALLOMON_RECORD") != nullptr ||
+         (getenv("ALLOMON_GUARD") != nullptr && !IsOff("ALLOMON_GUARD"));
+}
 
 const char* OwnerOfMalloc() {
   if (DefinerInFront == nullptr) return nullptr;

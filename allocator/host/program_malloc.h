@@ -1,4 +1,4 @@
-// A program whose executable defines malloc itself, over the backend that keeps the program's
+// An executable that defines malloc itself, over the backend that keeps the program's
 // malloc.
 //
 // Such a malloc comes before ours where symbols are looked up.  So the references of all other
@@ -22,6 +22,17 @@ extern const char* why_program_malloc_is_unseen ALLOMON_HIDDEN;
 // Whether this library neither gives the program's blocks nor sees them.  Cost and place as
 // StandsAside().
 inline bool SeesNoMalloc() { return StandsAside() && !program_malloc_is_seen; }
+
+// The library's own blocks while the program's malloc is seen.  They lie in the sampled range,
+// which has no block of the program's then: its malloc may be gone when a profile is written, or
+// not ready when one starts.  The next malloc's if the range is full.  FreeOwn() returns false, and
+// frees nothing, if the block is not of the range.  Thread safe.
+void* AllocateOwn(size_t size_bytes, size_t alignment_bytes);
+bool FreeOwn(void* block);
+
+// Whether a profile, a recording, the guard or an order (ALLOMON_PROFILE=idle) may need the
+// program's blocks.  Reads the environment.
+bool SomethingIsAskedFor();
 
 // Points the references to the executable's malloc to us, if malloc is the executable's, and if the
 // process is as it starts.  Otherwise changes nothing.  Called once, by the first constructor,

@@ -1,7 +1,9 @@
 #include "allocator/host/stand_aside.h"
 
+#include <unistd.h>
+
+#include <climits>
 #include <cstdio>
-#include <cstdlib>
 #include <cstring>
 
 #include "allocator/host/host_stderr.h"
@@ -14,17 +16,6 @@ namespace allomon {
 namespace {
 
 bool g_said = false;
-
-bool IsOff(const char* variable) {
-  const char* const value = getenv(variable);
-  return value != nullptr && strcmp(value, "no") == 0;
-}
-
-// Whether no profile was requested.  A preload requests a profile of allocations unless it names
-// another.
-bool NothingIsAskedFor() {
-  return IsOff("ALLOMON_PROFILE") && (getenv("ALLOMON_GUARD") == nullptr || IsOff("ALLOMON_GUARD"));
-}
 
 // Whether the object has the C interface, which only Allomon has.
 bool IsAllomon(const char* object) { return internal::DefinerInFront("allomon_ready") == object; }
@@ -52,19 +43,26 @@ void Say(const char* object) {
   internal::WriteToStderr(line, static_cast<size_t>(length));
 }
 
+const char* FileOfMalloc() {
+  static char program[PATH_MAX];
+  if (internal::program_malloc_is_seen) {
+    const ssize_t length = readlink("/proc/self/exe", program, sizeof(program) - 1);
+    return length > 0 ? program : nullptr;
+  }
+  return internal::DefinerBehind == nullptr ? nullptr : internal::DefinerBehind("malloc");
+}
+
 }  // namespace
 
 bool StandsAsideAndSaysSo() {
   if (!internal::SeesNoMalloc()) return false;
-  if (!g_said && !NothingIsAskedFor()) Say(internal::OwnerOfMalloc());
+  if (!g_said && internal::SomethingIsAskedFor()) Say(internal::OwnerOfMalloc());
   g_said = true;
   return true;
 }
 
 AllocatorNames NamesOfAllocator() {
-  static const AllocatorNames names = {backend::kName, internal::DefinerBehind != nullptr
-                                                           ? internal::DefinerBehind("malloc")
-                                                           : nullptr};
+  static const AllocatorNames names = {backend::kName, FileOfMalloc()};
   return names;
 }
 

@@ -3,10 +3,12 @@
 // replaced operators.
 //
 // The blocks come from the backend, whichever malloc the process uses: they are not sampled, so no
-// profile charges the profiler, and they never meet an operator of the host.
+// profile charges the profiler, and they never meet an operator of the host.  Those of a program
+// whose own malloc is seen lie in memory of ours.
 #include <cstddef>
 #include <new>
 
+#include "allocator/host/program_malloc.h"
 #include "allocator/host/throw_bad_alloc.h"
 #include "allocator/host/writing_reserve.h"
 #include "allomon_backend.h"
@@ -15,6 +17,20 @@
 namespace {
 
 namespace backend = allomon::backend;
+
+constexpr size_t kPlainAlignment = 8;
+
+void* FromBackend(size_t size_bytes, size_t alignment_bytes = kPlainAlignment) {
+#ifdef ALLOMON_BACKEND_IS_THE_HOSTS
+  if (allomon::internal::program_malloc_is_seen) {
+    constexpr size_t kLeastAlignment = __STDCPP_DEFAULT_NEW_ALIGNMENT__;
+    const size_t alignment = alignment_bytes < kLeastAlignment ? kLeastAlignment : alignment_bytes;
+    return allomon::internal::AllocateOwn(size_bytes, alignment);
+  }
+#endif
+  return alignment_bytes == kPlainAlignment ? backend::Malloc(size_bytes)
+                                            : backend::Aligned(alignment_bytes, size_bytes);
+}
 
 // The writer of a profile falls back to a reserve, and is given up if that is exhausted, too.
 void* OrThrow(void* block, size_t size_bytes, size_t alignment_bytes) {
@@ -26,12 +42,15 @@ void* OrThrow(void* block, size_t size_bytes, size_t alignment_bytes) {
 }
 
 void* Allocate(size_t size_bytes) {
-  void* const first = allomon::internal::AllocateFirstForWriter(size_bytes, 8);
-  return first != nullptr ? first : OrThrow(backend::Malloc(size_bytes), size_bytes, 8);
+  void* const first = allomon::internal::AllocateFirstForWriter(size_bytes, kPlainAlignment);
+  return first != nullptr ? first : OrThrow(FromBackend(size_bytes), size_bytes, kPlainAlignment);
 }
 
 void Free(void* block) {
   if (allomon::internal::IsInReserve(block)) return allomon::internal::ReleaseToReserve();
+#ifdef ALLOMON_BACKEND_IS_THE_HOSTS
+  if (allomon::internal::program_malloc_is_seen && allomon::internal::FreeOwn(block)) return;
+#endif
   backend::Free(block);
 }
 
@@ -41,14 +60,14 @@ void Free(void* block) {
 #define ALLOMON_INTERNAL_NEW(what)                                                         \
   void* __wrap__Zn##what##m(size_t n) { return Allocate(n); }                              \
   void* __wrap__Zn##what##mRKSt9nothrow_t(size_t n, const std::nothrow_t&) noexcept {      \
-    return backend::Malloc(n);                                                             \
+    return FromBackend(n);                                                                 \
   }                                                                                        \
   void* __wrap__Zn##what##mSt11align_val_t(size_t n, size_t a) {                           \
-    return OrThrow(backend::Aligned(a, n), n, a);                                          \
+    return OrThrow(FromBackend(n, a), n, a);                                               \
   }                                                                                        \
   void* __wrap__Zn##what##mSt11align_val_tRKSt9nothrow_t(size_t n, size_t a,               \
                                                          const std::nothrow_t&) noexcept { \
-    return backend::Aligned(a, n);                                                         \
+    return FromBackend(n, a);                                                              \
   }
 
 #define ALLOMON_INTERNAL_DELETE(what)                                                           \

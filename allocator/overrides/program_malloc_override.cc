@@ -6,19 +6,23 @@
 // the executable calls itself does not come by.  So a block may be freed without us; its end is
 // seen when its address is handed out again.
 //
+// The functions that the library exports go on passing each call to the next definitions, which the
+// executable may call (dlsym(RTLD_NEXT, "malloc")): they never reach the executable's.
+//
 // Compiled with exceptions: the executable's operator new throws through these functions.
 #include <dlfcn.h>
-#include <fcntl.h>
 #include <sys/auxv.h>
 
 #include <cstring>
 
 #include "allocator/alloc_path.h"
+#include "allocator/host/next_function.h"
 #include "allocator/host/program_malloc.h"
 #include "allocator/overrides/rebinding.h"
 #include "allocator/overrides/symbol_table.h"
+#include "allocator/range/sampled_range.h"
 #include "tracker/base/errno_keeper.h"
-#include "tracker/base/sys/raw_calls.h"
+#include "tracker/base/own_threads.h"
 
 #ifdef ALLOMON_BACKEND_IS_THE_HOSTS
 #include "followed_blocks.h"
@@ -46,7 +50,7 @@ using Callee = uintptr_t(uintptr_t, uintptr_t, uintptr_t);
   ALLOCATES(Malloc, "malloc", a)                                             \
   ALLOCATES(Calloc, "calloc", a* b)                                          \
   REALLOCATES(Realloc, "realloc", a, b)                                      \
-  REALLOCATES(ReallocArray, "reallocarray", a, b* c)                         \
+  REALLOCATES(ReallocArray, "reallocarray", a, Product(b, c))                \
   ALLOCATES(Memalign, "memalign", b)                                         \
   ALLOCATES(AlignedAlloc, "aligned_alloc", b)                                \
   ALLOCATES(Valloc, "valloc", a)                                             \
@@ -55,6 +59,8 @@ using Callee = uintptr_t(uintptr_t, uintptr_t, uintptr_t);
   ALLOCATES(Strndup, "strndup", LengthOf(block) + 1)                         \
   FREES(Free, "free", a)                                                     \
   FREES(Cfree, "cfree", a)                                                   \
+  FREES(FreeSized, "free_sized", a)                                          \
+  FREES(FreeAlignedSized, "free_aligned_sized", a)                           \
   ALLOCATES(New, "_Znwm", a)                                                 \
   ALLOCATES(NewNothrow, "_ZnwmRKSt9nothrow_t", a)                            \
   ALLOCATES(NewAligned, "_ZnwmSt11align_val_t", a)                           \
@@ -110,26 +116,17 @@ __attribute__((always_inline)) inline Signature* OwnFunction(FunctionOfProgram f
   return reinterpret_cast<Signature*>(g_own[function]);
 }
 
-// Whether the thread is inside an executable's function: what that calls of other objects, and what
-// these call of ours, is no allocation of its own.
-__attribute__((ALLOMON_TLS_MODEL)) thread_local bool t_is_inside = false;
+// The blocks that this thread was given so far, and the last one.  An executable's function may
+// call other objects, which call ours (operator new of the C++ runtime, by dlsym(RTLD_NEXT)): the
+// block that both return is one allocation.  No scope marks the outer call, since a longjmp may end
+// it.
+__attribute__((ALLOMON_TLS_MODEL)) thread_local uint64_t t_births = 0;
+__attribute__((ALLOMON_TLS_MODEL)) thread_local uintptr_t t_last_block = 0;
 
-class Inside {
- public:
-  Inside() : was_inside_(t_is_inside) { t_is_inside = true; }
-  ~Inside() { t_is_inside = was_inside_; }
-  Inside(const Inside&) = delete;
-  Inside& operator=(const Inside&) = delete;
-
- private:
-  const bool was_inside_;
-};
-
-// Also where the executable's function throws, or ends its thread.
-__attribute__((always_inline)) inline uintptr_t CallOwn(FunctionOfProgram function, uintptr_t a,
-                                                        uintptr_t b, uintptr_t c) {
-  const Inside inside;
-  return OwnFunction<Callee>(function)(a, b, c);
+// SIZE_MAX, which no block has, if the product overflows.
+size_t Product(size_t count, size_t size_bytes) {
+  size_t total = 0;
+  return __builtin_mul_overflow(count, size_bytes, &total) ? SIZE_MAX : total;
 }
 
 size_t LengthOf(uintptr_t text) { return strlen(reinterpret_cast<const char*>(text)); }
@@ -157,9 +154,10 @@ class ScopedEntry {
   ScopedEntry& operator=(const ScopedEntry&) = delete;
 
   bool Exists() const { return block_ != nullptr; }
+  // A callback of another thread, or a second free there, may have removed the block meanwhile.
   void Keep(BlockHandle handle) {
     if (handle == 0) return;
-    SetHandleOfFollowed(block_, handle);
+    if (!SetHandleOfFollowed(block_, handle)) EndFollowed(handle);
     block_ = nullptr;
   }
 
@@ -187,11 +185,14 @@ ALLOMON_MALLOC_SLOW void JudgeSlow(const void* address, size_t size_bytes) {
   entry.Keep(heap_client::ReportFollowed(block, caller));
 }
 
+// `births_before` is t_births when the executable's function was called.
 __attribute__((always_inline)) inline void Born(uintptr_t address, size_t size_bytes,
-                                                bool is_counted) {
+                                                uint64_t births_before) {
+  if (__builtin_expect(t_births != births_before, 0) && t_last_block == address) return;
+  ++t_births;
+  t_last_block = address;
   const void* const block = reinterpret_cast<const void*>(address);
   if (__builtin_expect(MayBeFollowed(block), 0)) EndUnseenSlow(block);
-  if (!is_counted) return;
   if (__builtin_expect(heap_client::CountDown(TrialWordsOf(size_bytes)), 0)) {
     JudgeSlow(block, size_bytes);
   }
@@ -202,7 +203,7 @@ ALLOMON_MALLOC_SLOW uintptr_t FreeFollowedSlow(FunctionOfProgram function, uintp
                                                uintptr_t a, uintptr_t b, uintptr_t c) {
   const BlockHandle handle = LeaveFollowed(reinterpret_cast<const void*>(address));
   const struct FreedAtEnd {
-    ~FreedAtEnd() { CallOwn(function, a, b, c); }
+    ~FreedAtEnd() { OwnFunction<Callee>(function)(a, b, c); }
     FunctionOfProgram function;
     uintptr_t a, b, c;
   } freed = {function, a, b, c};
@@ -216,12 +217,10 @@ ALLOMON_MALLOC_SLOW uintptr_t ReallocateFollowedSlow(FunctionOfProgram function,
                                                      const void* old_block, size_t size_bytes,
                                                      uintptr_t a, uintptr_t b, uintptr_t c) {
   const BlockHandle handle = LeaveFollowed(old_block);
-  const uintptr_t block = CallOwn(function, a, b, c);
+  const uintptr_t block = OwnFunction<Callee>(function)(a, b, c);
   if (handle == 0) return block;
   const bool lives_on = block == 0 && size_bytes != 0;
-  if (lives_on && EnterFollowed(old_block)) {
-    SetHandleOfFollowed(old_block, handle);
-  } else {
+  if (!lives_on || !EnterFollowed(old_block) || !SetHandleOfFollowed(old_block, handle)) {
     EndFollowed(handle);
   }
   return block;
@@ -229,20 +228,20 @@ ALLOMON_MALLOC_SLOW uintptr_t ReallocateFollowedSlow(FunctionOfProgram function,
 
 #define ALLOMON_ALLOCATES(name, symbol, size_bytes)                              \
   ALLOMON_MALLOC_SECTION uintptr_t name(uintptr_t a, uintptr_t b, uintptr_t c) { \
-    const bool is_outermost = !t_is_inside;                                      \
-    const uintptr_t block = CallOwn(k##name, a, b, c);                           \
-    if (block != 0) Born(block, size_bytes, is_outermost);                       \
+    const uint64_t births = t_births;                                            \
+    const uintptr_t block = OwnFunction<Callee>(k##name)(a, b, c);               \
+    if (block != 0) Born(block, size_bytes, births);                             \
     return block;                                                                \
   }
 #define ALLOMON_REALLOCATES(name, symbol, old_block, size_bytes)                 \
   ALLOMON_MALLOC_SECTION uintptr_t name(uintptr_t a, uintptr_t b, uintptr_t c) { \
-    const bool is_outermost = !t_is_inside;                                      \
+    const uint64_t births = t_births;                                            \
     const void* const old_address = reinterpret_cast<const void*>(old_block);    \
     const uintptr_t block =                                                      \
         __builtin_expect(MayBeFollowed(old_address), 0)                          \
             ? ReallocateFollowedSlow(k##name, old_address, size_bytes, a, b, c)  \
-            : CallOwn(k##name, a, b, c);                                         \
-    if (block != 0) Born(block, size_bytes, is_outermost);                       \
+            : OwnFunction<Callee>(k##name)(a, b, c);                             \
+    if (block != 0) Born(block, size_bytes, births);                             \
     return block;                                                                \
   }
 #define ALLOMON_FREES(name, symbol, block)                                          \
@@ -258,31 +257,41 @@ ALLOMON_OF_PROGRAM(ALLOMON_ALLOCATES, ALLOMON_REALLOCATES, ALLOMON_FREES)
 #undef ALLOMON_FREES
 
 ALLOMON_MALLOC_SECTION int PosixMemalign(void** out, size_t alignment_bytes, size_t size_bytes) {
-  const bool is_outermost = !t_is_inside;
-  const int error = static_cast<int>(
-      CallOwn(kPosixMemalign, reinterpret_cast<uintptr_t>(out), alignment_bytes, size_bytes));
+  const uint64_t births = t_births;
+  const auto function = OwnFunction<int(void**, size_t, size_t)>(kPosixMemalign);
+  const int error = function(out, alignment_bytes, size_bytes);
   if (error == 0 && *out != nullptr) {
-    Born(reinterpret_cast<uintptr_t>(*out), size_bytes, is_outermost);
+    Born(reinterpret_cast<uintptr_t>(*out), size_bytes, births);
   }
   return error;
 }
 
-// The library's own blocks come from the executable's functions, too: the C library's malloc would
-// share brk(2) with them, which the executable may take for its own, or forbid (seccomp).
-void* AlignedOfProgram(size_t alignment_bytes, size_t size_bytes) {
-  if (g_own[kMemalign] != nullptr) {
-    return OwnFunction<void*(size_t, size_t)>(kMemalign)(alignment_bytes, size_bytes);
-  }
-  if (alignment_bytes < sizeof(void*)) alignment_bytes = sizeof(void*);
-  void* block = nullptr;
-  const auto function = OwnFunction<int(void**, size_t, size_t)>(kPosixMemalign);
-  return function(&block, alignment_bytes, size_bytes) == 0 ? block : nullptr;
+// The exported functions call these while the countdown is above zero.  They have taken
+// the words of a block that is not seen, and sampling must not notice.
+void GiveBack(size_t size_bytes) { heap_client::CountDown(0 - TrialWordsOf(size_bytes)); }
+void* PassMallocOn(size_t size_bytes) {
+  GiveBack(size_bytes);
+  return PassOn(Function::kMalloc, size_bytes);
 }
-bool UseOwnFunctions() {
-  return backend::UseFunctionsOfProgram(
-      {OwnFunction<void*(size_t)>(kMalloc), OwnFunction<void(void*)>(kFree),
-       OwnFunction<void*(size_t, size_t)>(kCalloc), OwnFunction<void*(void*, size_t)>(kRealloc),
-       AlignedOfProgram});
+void* PassNewOn(size_t size_bytes) {
+  GiveBack(size_bytes);
+  return PassOn(Function::kNew, size_bytes);
+}
+void* PassCallocOn(size_t count, size_t size_bytes) {
+  GiveBack(count * size_bytes);
+  return PassOn(Function::kCalloc, count, size_bytes);
+}
+void* PassMemalignOn(size_t alignment_bytes, size_t size_bytes) {
+  GiveBack(size_bytes);
+  return PassOn(Function::kMemalign, alignment_bytes, size_bytes);
+}
+
+void PassExportedFunctionsOn() {
+  constexpr auto kRelaxed = std::memory_order_relaxed;
+  backend::host_functions.malloc.store(PassMallocOn, kRelaxed);
+  backend::host_functions.new_malloc.store(PassNewOn, kRelaxed);
+  backend::host_functions.calloc.store(PassCallocOn, kRelaxed);
+  backend::host_functions.memalign.store(PassMemalignOn, kRelaxed);
 }
 
 struct Replaced {
@@ -305,24 +314,6 @@ bool IsFunction(const ElfW(Sym) * symbol) {
   return symbol != nullptr && ELF64_ST_TYPE(symbol->st_info) == STT_FUNC;
 }
 
-// Why the process is not one that has just started with a single thread.  As proc(5) counts the
-// fields of the file: the command, which may have any letter, is the second one, and the number of
-// threads is the twentieth.
-const char* ReasonAgainstThreads() {
-  constexpr int kFieldsToPass = 18;
-  const int file = sys::Open("/proc/self/stat", O_RDONLY | O_CLOEXEC);
-  if (file < 0) return "/proc cannot be read";
-  char text[1024];
-  const ssize_t length = sys::Read(file, text, sizeof(text) - 1);
-  sys::Close(file);
-  if (length <= 0) return "/proc cannot be read";
-  text[length] = '\0';
-  const char* field = strrchr(text, ')');
-  for (int i = 0; i < kFieldsToPass && field != nullptr; ++i) field = strchr(field + 1, ' ');
-  const bool has_one = field != nullptr && strncmp(field, " 1 ", 3) == 0;
-  return has_one ? nullptr : "there are threads already";
-}
-
 // Why the executable's malloc is left alone; nullptr if it need not be.
 const char* ReasonAgainst(const link_map& program) {
   static constexpr const char* kSanitizers[] = {"__asan_init", "__tsan_init", "__msan_init",
@@ -340,7 +331,30 @@ const char* ReasonAgainst(const link_map& program) {
     return "it has neither memalign nor posix_memalign";
   }
   if (DefinerInFront("__libc_start_main") != nullptr) return "this library was loaded late";
-  return ReasonAgainstThreads();
+  int threads = 0;
+  if (!VisitOwnThreads([&threads](pid_t) { ++threads; })) return "/proc cannot be read";
+  return threads == 1 ? nullptr : "there are threads already";
+}
+
+bool IsDefinedBehind(const link_map& library, const char* name) {
+  for (const link_map* object = library.l_next; object != nullptr; object = object->l_next) {
+    if (FindDefinition(*object, name) != nullptr) return true;
+  }
+  return false;
+}
+
+// The look-up of a name that nobody defines allocates the text of an error.
+void* NextOf(const link_map& library, const char* name) {
+  return IsDefinedBehind(library, name) ? dlsym(RTLD_NEXT, name) : nullptr;
+}
+
+// Later, the executable's functions may be on the stack, which the look-up would call.
+void FindNextFunctions(const link_map& library) {
+  backend::FindHostFunctions();
+  for (int i = 0; i < kFunctions; ++i) {
+    const Function function = static_cast<Function>(i);
+    if (IsDefinedBehind(library, NameOf(function))) FindNext(function);
+  }
 }
 
 // Our functions of these names lead to the next ones, which would be called without us.
@@ -350,12 +364,13 @@ Rebinding RebindingOf(int function, const link_map& program, const link_map& lib
   if (IsFunction(own)) return {replaced.symbol, &program, own, replaced.by, false};
   const ElfW(Sym)* const ours = FindDefinition(library, replaced.symbol);
   if (own != nullptr || !IsFunction(ours)) return {};
-  const auto next = reinterpret_cast<uintptr_t>(dlsym(RTLD_NEXT, replaced.symbol));
+  const auto next = reinterpret_cast<uintptr_t>(NextOf(library, replaced.symbol));
   return {replaced.symbol, &library, ours, next, true};
 }
 
 const char* SeeOrSayWhyNot(const link_map& program, const link_map& library) {
   if (const char* const reason = ReasonAgainst(program)) return reason;
+  FindNextFunctions(library);
   Rebinding rebindings[kFunctionsOfProgram];
   size_t count = 0;
   for (int i = 0; i < kFunctionsOfProgram; ++i) {
@@ -365,8 +380,9 @@ const char* SeeOrSayWhyNot(const link_map& program, const link_map& library) {
     if (rebinding.is_hidden) continue;
     g_own[i] = reinterpret_cast<void*>(program.l_addr + rebinding.symbol->st_value);
   }
-  if (!UseOwnFunctions()) return "this library has blocks already";
-  return Rebind(rebindings, count);
+  const char* const error = Rebind(rebindings, count);
+  if (error == nullptr) PassExportedFunctionsOn();
+  return error;
 }
 
 }  // namespace
@@ -380,6 +396,19 @@ void SeeProgramMalloc() {
   const ErrnoKeeper keeper;
   why_program_malloc_is_unseen = SeeOrSayWhyNot(*_r_debug.r_map, *library);
   program_malloc_is_seen = why_program_malloc_is_unseen == nullptr;
+}
+
+void* AllocateOwn(size_t size_bytes, size_t alignment_bytes) {
+  bool is_zero = false;
+  HandleWord* word = nullptr;
+  void* const block = TheSampledRange().Allocate(size_bytes, alignment_bytes, &is_zero, &word);
+  return block != nullptr ? block : PassOn(Function::kMemalign, alignment_bytes, size_bytes);
+}
+
+bool FreeOwn(void* block) {
+  if (!TheSampledRange().Contains(block)) return false;
+  TheSampledRange().Release(block, TheSampledRange().Find(block));
+  return true;
 }
 
 }  // namespace allomon::internal

@@ -104,7 +104,7 @@ class Rebinder {
     for (const link_map* map = _r_debug.r_map; map != nullptr; map = map->l_next) {
       if (map == library) continue;
       const Object object = ObjectOf(*map);
-      // What the dynamic table of an object without symbols has otherwise is not asked.
+      // The dynamic table of an object without symbols is not read further.
       if (object.table.symbols == nullptr || object.table.names == nullptr) continue;
       if (!ChangeSlots(object, object.data, pass) || !ChangeSlots(object, object.jumps, pass)) {
         return false;
@@ -142,7 +142,9 @@ class Rebinder {
       const Rebinding& rebinding = rebindings_[i];
       if (address != AddressBefore(rebinding) || object.map == rebinding.definer) continue;
       const ElfW(Sym)& symbol = object.table.symbols[ELF64_R_SYM(slot.r_info)];
-      if (strcmp(object.table.names + symbol.st_name, rebinding.name) == 0) return &rebinding;
+      if (strcmp(object.table.names + symbol.st_name, rebinding.name) != 0) continue;
+      const bool may_be_null = ELF64_ST_BIND(symbol.st_info) == STB_WEAK;
+      return rebinding.to != 0 || may_be_null ? &rebinding : nullptr;
     }
     return nullptr;
   }

@@ -34,8 +34,14 @@ TEST(FollowedBlocks, ABlockWithoutAHandleLeavesAsWell) {
   ASSERT_TRUE(EnterFollowed(BlockAt(5)));
   EXPECT_EQ(LeaveFollowed(BlockAt(5)), 0u);
   ASSERT_TRUE(EnterFollowed(BlockAt(5)));
-  SetHandleOfFollowed(BlockAt(5), 9);
+  EXPECT_TRUE(SetHandleOfFollowed(BlockAt(5), 9));
   EXPECT_EQ(LeaveFollowed(BlockAt(5)), 9u);
+}
+
+TEST(FollowedBlocks, AHandleOfABlockThatHasLeftIsRefused) {
+  ASSERT_TRUE(EnterFollowed(BlockAt(6)));
+  EXPECT_EQ(LeaveFollowed(BlockAt(6)), 0u);
+  EXPECT_FALSE(SetHandleOfFollowed(BlockAt(6), 9));
 }
 
 // The first level has 32,768 cells, and the two after it eight times as many each: these need the

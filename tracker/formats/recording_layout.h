@@ -263,7 +263,7 @@ enum class Shortage : uint32_t {
   kSaved = 5,    // rows whose part of the peak was not saved
   kFrames = 6,   // frames in code for whose module there was no room
   kScopes = 7,   // ends of scopes of labels, and of labels
-  // Not for want of room: frees that were seen when the address was handed out again.
+  // Frees that were seen when the address was handed out again; room was not short.
   kUnseen = 8,
 };
 inline constexpr uint32_t kShortages = 16;  // the others are reserved

@@ -33,21 +33,14 @@ struct HostFunctions {
   std::atomic<void* (*)(size_t, size_t)> calloc;
   std::atomic<void* (*)(void*, size_t)> realloc;
   std::atomic<void* (*)(size_t, size_t)> memalign;
+  // Called by an operator new that is not sampled; the same as malloc, unless the library stands in
+  // front of a malloc that the program defines.
+  std::atomic<void* (*)(size_t)> new_malloc;
 };
 extern HostFunctions host_functions ALLOMON_HIDDEN;
 
-// As a program's executable defines them.
-struct ProgramFunctions {
-  void* (*malloc)(size_t);
-  void (*free)(void*);
-  void* (*calloc)(size_t, size_t);
-  void* (*realloc)(void*, size_t);
-  void* (*memalign)(size_t, size_t);
-};
-// From now on these functions are called, and not the next ones.  Returns false, and changes
-// nothing, if the next ones were called already: a block may be theirs.  Called once, before there
-// is a second thread.
-bool UseFunctionsOfProgram(const ProgramFunctions& functions);
+// Finds the program's functions, unless that was done.  Called before there is a second thread.
+void FindHostFunctions();
 
 inline constexpr size_t kArenaBytes = 16384;
 extern char arena[kArenaBytes] ALLOMON_HIDDEN;
@@ -58,6 +51,9 @@ void* ReallocOfArena(void* block, size_t size_bytes) ALLOMON_HIDDEN;
 
 inline void* Malloc(size_t size_bytes) {
   return host_functions.malloc.load(std::memory_order_relaxed)(size_bytes);
+}
+inline void* NewMalloc(size_t size_bytes) {
+  return host_functions.new_malloc.load(std::memory_order_relaxed)(size_bytes);
 }
 inline void Free(void* block) {
   if (__builtin_expect(IsOfArena(block), 0)) return;

@@ -108,11 +108,12 @@ bool EnterFollowed(const void* block) {
   return false;
 }
 
-void SetHandleOfFollowed(const void* block, uint32_t handle) {
+bool SetHandleOfFollowed(const void* block, uint32_t handle) {
   Cell* const cell = Find(block);
-  ALLOMON_DCHECK_NE("inv.followed.cell", cell, nullptr);
+  if (cell == nullptr) return false;
   ALLOMON_DCHECK_EQ("inv.followed.cell", cell->handle.load(std::memory_order_relaxed), 0u);
   cell->handle.store(handle, std::memory_order_relaxed);
+  return true;
 }
 
 uint32_t LeaveFollowed(const void* block) {

@@ -1,5 +1,5 @@
 // Followed blocks that are ordinary blocks of the program's own malloc: a table from their
-// addresses to their handles, for a program whose executable defines malloc
+// addresses to their handles, if the program's executable defines malloc
 // (allocator/host/program_malloc.h).  Such blocks lie anywhere, so each allocation and each free
 // asks for its address.
 //
@@ -40,8 +40,9 @@ inline bool MayBeFollowed(const void* block) {
 // of 128 bytes; a system call for the first block of a level.
 bool EnterFollowed(const void* block);
 
-// Sets the handle of a block that the calling thread has entered; it is not 0.
-void SetHandleOfFollowed(const void* block, uint32_t handle);
+// Sets the handle of a block that the calling thread has entered; it is not 0.  Returns false if
+// the block is not there: a callback, or a second free of its address, has removed it.
+bool SetHandleOfFollowed(const void* block, uint32_t handle);
 
 // Removes the block and returns its handle; 0 if it is not there, or has no handle.  Takes any
 // pointer.  Of several threads that free one block at once, one gets the handle.

@@ -54,6 +54,7 @@ void FindAll() {
   Find("calloc", &host_functions.calloc);
   Find("realloc", &host_functions.realloc);
   Find("memalign", &host_functions.memalign);
+  Find("malloc", &host_functions.new_malloc);
   Find("malloc", &host_functions.malloc);
   g_finder.store(nullptr, std::memory_order_relaxed);
   errno = kept_errno;
@@ -87,19 +88,12 @@ void* FirstMemalign(size_t alignment_bytes, size_t size_bytes) {
 
 }  // namespace
 
-HostFunctions host_functions = {
-    {FirstMalloc}, {FirstFree}, {FirstCalloc}, {FirstRealloc}, {FirstMemalign}};
+HostFunctions host_functions = {{FirstMalloc},  {FirstFree},     {FirstCalloc},
+                                {FirstRealloc}, {FirstMemalign}, {FirstMalloc}};
 alignas(kAlignmentBytes) char arena[kArenaBytes];
 
-bool UseFunctionsOfProgram(const ProgramFunctions& functions) {
-  constexpr auto kRelaxed = std::memory_order_relaxed;
-  if (host_functions.malloc.load(kRelaxed) != FirstMalloc) return false;
-  host_functions.malloc.store(functions.malloc, kRelaxed);
-  host_functions.free.store(functions.free, kRelaxed);
-  host_functions.calloc.store(functions.calloc, kRelaxed);
-  host_functions.realloc.store(functions.realloc, kRelaxed);
-  host_functions.memalign.store(functions.memalign, kRelaxed);
-  return true;
+void FindHostFunctions() {
+  if (host_functions.malloc.load(std::memory_order_relaxed) == FirstMalloc) FindAll();
 }
 
 void* ReallocOfArena(void* block, size_t size_bytes) {

@@ -10,6 +10,7 @@
 //   ADDRESSES       takes the addresses of functions that it does not define, which in a
 //                   position-dependent executable are those of its own jumps to the functions
 //   AS_LIBRARY      has no main
+//   AS_USER         is a library that shares blocks with a host, and has no allocator
 #include <dlfcn.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
@@ -21,6 +22,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <memory>
 #include <mutex>
 #include <new>
 #include <string>
@@ -28,6 +30,97 @@
 #include <vector>
 
 #include "tests/integration/own_allocator/user.h"
+
+#if defined(AS_USER)
+
+namespace {
+
+// Before the constructors of preloaded libraries.
+const bool g_has_early_thread = [] {
+  if (getenv("EARLY_THREAD") == nullptr) return false;
+  std::thread([] { pause(); }).detach();
+  return true;
+}();
+
+// Sizes of each kind: short, long, and larger than the inlined sizes.
+constexpr size_t kSizes[] = {1, 24, 100, 1000, 5000, 300000};
+
+struct alignas(64) Wide {
+  char bytes[64];
+};
+
+void UseC(size_t size_bytes) {
+  free(malloc(size_bytes));
+  free(calloc(3, size_bytes));
+  free(realloc(realloc(nullptr, size_bytes), 2 * size_bytes));
+  free(aligned_alloc(64, size_bytes / 64 * 64 + 64));
+  void* aligned = nullptr;
+  if (posix_memalign(&aligned, 128, size_bytes) == 0) free(aligned);
+  free(strdup("the C library calls malloc, too"));
+}
+
+void UseOperators(size_t size_bytes) {
+  operator delete(operator new(size_bytes), size_bytes);
+  operator delete(operator new(size_bytes));
+  operator delete(operator new(size_bytes, std::nothrow), std::nothrow);
+  operator delete(operator new(size_bytes, std::nothrow));
+  operator delete[](operator new[](size_bytes), size_bytes);
+  operator delete[](operator new[](size_bytes));
+  operator delete[](operator new[](size_bytes, std::nothrow));
+  const std::align_val_t wide{64};
+  operator delete(operator new(size_bytes, wide), size_bytes, wide);
+  operator delete(operator new(size_bytes, wide, std::nothrow), wide);
+  operator delete[](operator new[](size_bytes, wide), wide);
+  operator delete[](operator new[](size_bytes, wide, std::nothrow), size_bytes, wide);
+}
+
+// Exceptions pass through whatever stands in front of operator new.
+void UseTooMuch() {
+  constexpr size_t kTooMuch = size_t{1} << 50;
+  void* const kept = malloc(100);
+  if (malloc(kTooMuch) != nullptr || realloc(kept, kTooMuch) != nullptr) abort();
+  free(kept);
+  try {
+    operator delete(operator new(kTooMuch));
+    abort();
+  } catch (const std::bad_alloc&) {
+  }
+}
+
+void UseTheLanguage() {
+  delete new Kept;
+  delete[] new Kept[30];
+  delete new Wide;
+  delete[] new Wide[3];
+  delete new (std::nothrow) Kept;
+  const auto shared = std::make_shared<std::string>(100, 'x');
+  std::vector<std::string> strings(50, *shared);
+  strings.emplace_back(1000, 'y');
+}
+
+}  // namespace
+
+void UseEachForm() {
+  for (int i = 0; i < 20; ++i) {
+    for (const size_t size_bytes : kSizes) {
+      UseC(size_bytes);
+      UseOperators(size_bytes);
+    }
+    UseTheLanguage();
+    UseTooMuch();
+  }
+}
+
+char* StringOfTheLibrary() { return strdup("taken in the library"); }
+Kept* NewInTheLibrary() { return new Kept; }
+void DeleteInTheLibrary(Kept* kept) { delete kept; }
+
+void LeakInTheLibrary(int blocks) {
+  for (int i = 0; i < blocks; ++i) static_cast<char*>(malloc(1000))[0] = 1;
+}
+void FreeInTheLibrary(void* block) { free(block); }
+
+#else  // not AS_USER
 
 namespace {
 
@@ -186,7 +279,7 @@ namespace {
 
 constexpr int kHanded = 2000;
 
-// Each thread frees, in a library, what the one before took.
+// Each thread frees, in a library, the blocks that the one before took.
 void HandOver() {
   std::vector<void*> blocks(kHanded);
   for (int thread = 0; thread < 4; ++thread) {
@@ -229,7 +322,7 @@ void UseLate(const char* path, int flags) {
   dlclose(library);
 }
 
-// What may be done with the memory of each file, but for those of the profiler.
+// Prints the protections of each file's memory, but for files of the profiler.
 void PrintProtections() {
   FILE* const maps = fopen("/proc/self/maps", "r");
   char line[4096];
@@ -295,3 +388,5 @@ int main() {
 }
 
 #endif
+
+#endif  // AS_USER
