@@ -37,8 +37,8 @@ def binary(root, name):
     return os.path.join(root, "benchmarks", "malloc_pair_" + name)
 
 
-def instructions(arguments):
-    """The number of instructions that a program executes, by callgrind."""
+def instructions(arguments, environment=None):
+    """The number of instructions that a program executes, by callgrind; in this environment."""
     with tempfile.TemporaryDirectory() as directory:
         out = os.path.join(directory, "callgrind.out")
         done = subprocess.run(
@@ -46,6 +46,7 @@ def instructions(arguments):
             capture_output=True,
             text=True,
             check=False,
+            env=environment,
         )
         if done.returncode != 0:
             raise RuntimeError(f"{' '.join(arguments)} under valgrind: {done.stderr}")

@@ -95,8 +95,8 @@ void OnPromote(BlockHandle* handle);
 // until the thread's next callback or its end.
 void OnFree(BlockHandle handle);
 
-// Does what OnFree() does for a block that was freed earlier, where nobody saw it.  Recordings count
-// it, unless the callback is postponed.
+// Does what OnFree() does for a block that was freed earlier, where nobody saw it.  Recordings
+// count it, unless the callback is postponed.
 void OnUnseenFree(BlockHandle handle);
 
 // Judges and reports bytes outside of any heap, in one call after CountDown().  Returns the handle,

@@ -2,8 +2,8 @@
 """Costs of malloc and of sampling, in instructions: those of the golden tables for this mimalloc
 and compiler.
 
-When a count changes, run bazel run //benchmarks:fast_path, :entry_costs or :operation_costs, each
-with -- --update, and review the change like code.
+When a count changes, run bazel run //benchmarks:fast_path, :entry_costs, :operation_costs or
+:own_malloc_costs, each with -- --update, and review the change like code.
 """
 
 import os
@@ -19,6 +19,7 @@ import entry_costs  # noqa: E402
 import fast_path  # noqa: E402
 import golden_tables  # noqa: E402
 import operation_costs  # noqa: E402
+import own_malloc_costs  # noqa: E402
 
 # The columns of one malloc: without a tracker, and with a tracker in each of its states.
 STATES = (("off", "stopped", "sampling"), ("so:off", "so:rate_0", "so:sampling"))
@@ -161,6 +162,29 @@ class OperationCosts(unittest.TestCase):
                 self.assertGreater(cost, 1)
                 self.assertGreaterEqual(cost, (1 - tolerance) * min(expected))
                 self.assertLessEqual(cost, (1 + tolerance) * max(expected))
+
+
+class OwnMallocCosts(unittest.TestCase):
+    """A pair over an executable's own malloc costs what the golden table says, within 2 %, and
+    nothing more than alone where nothing is asked for."""
+
+    def test_within_two_percent_of_the_golden_table(self):
+        built = own_malloc_costs.built_with(ROOT)
+        measured = own_malloc_costs.measure(ROOT)
+        print(own_malloc_costs.table(built, measured), end="")
+        self.assertGreater(measured["alone_pair"], 10)
+        self.assertAlmostEqual(measured["off_pair"], measured["alone_pair"], delta=NOISE)
+        golden = golden_tables.read(ROOT, own_malloc_costs.GOLDEN, built)
+        tables = [golden] if golden is not None else golden_tables.others(
+            ROOT, own_malloc_costs.GOLDEN)
+        tolerance = TOLERANCE if golden is not None else OTHERS_TOLERANCE
+        expected = [operation_costs.read(it) for it in tables]
+        self.assertNotEqual(expected, [])
+        for name, cost in measured.items():
+            with self.subTest(name=name):
+                costs = [table[name] for table in expected]
+                self.assertGreaterEqual(cost, (1 - tolerance) * min(costs))
+                self.assertLessEqual(cost, (1 + tolerance) * max(costs))
 
 
 if __name__ == "__main__":
