@@ -246,7 +246,7 @@ struct ProcessMemory {
   double resident_bytes = 0;  // by the kernel; 0: not known
   double live_bytes = 0;      // as estimated then
   double most_resident_bytes = 0;
-  HeapPages heap;
+  HeapPages heap = {};
 };
 
 struct HeapProfile {
