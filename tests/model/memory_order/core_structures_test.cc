@@ -57,7 +57,7 @@ namespace allomon::internal {
 // Labels and names of types are not under test.
 TypeNames type_names;
 LabelSets label_sets;
-LabelSet LabelSets::View(LabelSetId) const { return {}; }
+LabelSet LabelSets::ViewSlow(LabelSetId) const { return {}; }
 __thread std::atomic<int64_t> countdown_words;
 
 namespace {
