@@ -36,9 +36,9 @@ bool SomethingIsAskedFor();
 
 // Points the references to the executable's malloc to us, if malloc is the executable's, and if the
 // process is as it starts.  Otherwise changes nothing.  Called once, by the first constructor,
-// before there is a second thread.  Calls no malloc of ours.  Defined in the preloaded library
-// only, where the backend is the program's own malloc.  Cost: a look at each reference of the
-// objects that were loaded at the start.
+// before there is a second thread.  Calls no malloc of ours.  Does nothing in a preloaded library
+// over another backend; not defined elsewhere.  Cost: a look at each reference of the objects that
+// were loaded at the start.
 __attribute__((weak)) void SeeProgramMalloc();
 
 }  // namespace allomon::internal

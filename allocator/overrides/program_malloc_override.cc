@@ -412,4 +412,10 @@ bool FreeOwn(void* block) {
 }
 
 }  // namespace allomon::internal
+#else
+
+// A weak symbol without a definition would be looked up in the host.
+namespace allomon::internal {
+void SeeProgramMalloc() {}
+}  // namespace allomon::internal
 #endif  // ALLOMON_BACKEND_IS_THE_HOSTS
