@@ -11,6 +11,7 @@
 #include "runtime/heap.h"
 #include "runtime/internal/collect/collection.h"
 #include "runtime/internal/collect/evacuation.h"
+#include "runtime/internal/space/poison.h"
 #include "tests/runtime/lists.h"
 
 namespace allomon::gc {
@@ -127,6 +128,7 @@ TEST(CollectorsTest, AnObjectThatAnotherThreadMovesIsAwaited) {
   type.size_words = 1;
   type.kind = Kind::kFixed;
   Object* const object = reinterpret_cast<Object*>(slice->start() + kWordBytes);
+  ALLOMON_GC_UNPOISON(&HeaderOf(object), 2 * kWordBytes);
   HeaderOf(object) = reinterpret_cast<uintptr_t>(&type);
   SharedWork work(2);
   ASSERT_TRUE(work.Join());
