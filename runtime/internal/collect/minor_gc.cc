@@ -306,9 +306,9 @@ __attribute__((noinline)) size_t MembersFor(HeapCore& heap, uint64_t young_words
   return members;
 }
 
-// Returns the number of moved words.
+// Returns the number of moved words.  The analysis does not see that the visit's heap is this one.
 __attribute__((noinline)) uint64_t VisitRootsBySeveral(HeapCore& heap, size_t members)
-    ALLOMON_REQUIRES(heap.globals_mutex, heap.tables_mutex) {
+    ALLOMON_REQUIRES(heap.globals_mutex, heap.tables_mutex) ALLOMON_NO_THREAD_SAFETY_ANALYSIS {
   ++heap.statistics.parallel_collections;
   heap.choice.BeginSeveral();
   return ParallelVisit(heap, members).Run();
