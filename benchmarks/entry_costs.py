@@ -8,7 +8,6 @@ few and many repetitions of one operation.  See README.md.
   bazel run //benchmarks:entry_costs -- --update    writes the golden table of this build
 """
 
-import argparse
 import glob
 import os
 import re
@@ -98,17 +97,7 @@ def table(built, rows):
     return "\n".join(lines) + "\n"
 
 
-def main():
-    parser = argparse.ArgumentParser(description="Instructions of every entry point.")
-    parser.add_argument("--update", action="store_true", help="write the golden table")
-    options = parser.parse_args()
-    root = os.getcwd()  # `bazel run` starts this program in the folder of the binaries
-    built = built_with(root)
-    text = table(built, measure(root))
-    print(text, end="")
-    if options.update:
-        golden_tables.write(GOLDEN, built, text)
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    golden_tables.main(
+        "Instructions of every entry point.", GOLDEN, built_with, measure, table
+    )

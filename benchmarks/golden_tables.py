@@ -5,6 +5,7 @@ Where there is none, the tests hold what depends on neither: what is added to mi
 in the same run.
 """
 
+import argparse
 import os
 import re
 import subprocess
@@ -65,3 +66,16 @@ def others(root, kind):
         if kind in names:
             with open(os.path.join(folder, kind), encoding="utf-8") as golden:
                 yield golden.read()
+
+
+def main(description, kind, built_with, measure, table):
+    """Prints what `measure` finds below the current folder, and writes it if that is asked for."""
+    parser = argparse.ArgumentParser(description=description)
+    parser.add_argument("--update", action="store_true", help="write the golden table")
+    options = parser.parse_args()
+    root = os.getcwd()  # `bazel run` starts programs in the folder of the binaries
+    built = built_with(root)
+    text = table(built, measure(root))
+    print(text, end="")
+    if options.update:
+        write(kind, built, text)

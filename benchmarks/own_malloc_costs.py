@@ -6,7 +6,6 @@ and free of 64 bytes, called by a library, as the slope between a short and a lo
   bazel run //benchmarks:own_malloc_costs -- --update    writes the golden table of this build
 """
 
-import argparse
 import os
 import sys
 import tempfile
@@ -67,17 +66,7 @@ def table(built, costs):
     return "\n".join(lines) + "\n"
 
 
-def main():
-    parser = argparse.ArgumentParser(description="Costs over an executable's own malloc.")
-    parser.add_argument("--update", action="store_true", help="write the golden table")
-    options = parser.parse_args()
-    root = os.getcwd()  # `bazel run` starts this program in the folder of the binaries
-    built = built_with(root)
-    text = table(built, measure(root))
-    print(text, end="")
-    if options.update:
-        golden_tables.write(GOLDEN, built, text)
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    golden_tables.main(
+        "Costs over an executable's own malloc.", GOLDEN, built_with, measure, table
+    )
