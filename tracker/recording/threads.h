@@ -1,7 +1,8 @@
 // The threads of a recording: the exact and the estimated allocation of each.
 //
 // Only the thread itself writes the sums of its allocations; any thread writes those of its freed
-// blocks.  Enter() and Leave() are called under the recorder's lock; the rest takes no lock.
+// blocks.  Enter() and Leave() are called under the recorder's lock.  AddSample() takes it after 1,
+// 2, 4, 8 ... samples of a thread; the rest takes no lock.
 #ifndef ALLOMON_TRACKER_RECORDING_THREADS_H_
 #define ALLOMON_TRACKER_RECORDING_THREADS_H_
 
