@@ -162,6 +162,27 @@ TEST(TalliesTest, ExactWordsAreExactAtAnyRate) {
   EXPECT_EQ(process.threads[0].exact_words, 50u * 997 * 8);
 }
 
+// A block of one byte is one word and a header word.  Whatever the larger blocks before it stand
+// for, only the last sample can stand for words that are not counted yet.
+TEST(TalliesTest, ExcessWordsAreThoseOfTheLastSample) {
+  RecordingOptions options = EveryBlock("excess");
+  options.rate = 0.3;
+  const Recorded recorded(options);
+  Process running;
+  std::thread([&] {
+    for (int i = 0; i < 20; ++i) SamplingFree(AllocateHere(i < 10 ? 40 : 200));
+    for (int i = 0; i < 1000; ++i) SamplingFree(AllocateHere(1));
+    running = recorded.ReadProcess();
+  }).join();
+  const double p = 1 - .7 * .7;
+  ASSERT_EQ(running.threads.size(), 1u);
+  EXPECT_DOUBLE_EQ(running.threads[0].excess_words, 2 * (1 - p) / p);
+  const Process ended = recorded.ReadProcess();
+  ASSERT_EQ(ended.threads.size(), 1u);
+  EXPECT_TRUE(ended.threads[0].ended);
+  EXPECT_EQ(ended.threads[0].excess_words, 0);
+}
+
 TEST(TalliesTest, StackLeadsFromTheInnermostFrameToMain) {
   const Recorded recorded(EveryBlock("stack"));
   void* const block = AllocateHere(321);

@@ -119,6 +119,22 @@ TEST(RecordingProfileTest, AgesOfWhatLivesAddUpToWhatLives) {
   EXPECT_EQ(sample.ages[2].log2_nanos, 30);
 }
 
+TEST(RecordingProfileTest, WordsOfAThreadThatRunsAreEstimatedUntilItsLastSample) {
+  RecordedProcess process = Program(5, 0x10000, "/nowhere/a");
+  for (const char* name : {"old file", "ended"}) process.AddThread(6, name);
+  for (Thread& thread : process.threads) {
+    thread.estimated_words = 1000;
+    thread.estimated_words_variance = 40'000;
+  }
+  process.threads[0].excess_words = 7;
+  process.threads[2].ended = 1;
+  const HeapProfile profile = ReadOrDie({process}).at(0);
+  ASSERT_EQ(profile.threads.size(), 3u);
+  EXPECT_EQ(profile.threads[0].estimated_words, 993);
+  EXPECT_EQ(profile.threads[1].estimated_words, 960);
+  EXPECT_EQ(profile.threads[2].estimated_words, 1000);
+}
+
 // The shared record of all further threads has no word count from which to compute an age.
 TEST(RecordingProfileTest, LiveBlockOfAThreadThatSharesItsRecordHasNoAgeInBytes) {
   RecordedProcess process = Program(5, 0x10000, "/nowhere/a");

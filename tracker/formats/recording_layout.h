@@ -219,7 +219,7 @@ struct Thread {
   uint64_t freed_samples;  // of these, those that have died
   Wide freed_blocks;
   Wide freed_bytes;
-  uint64_t reserved;
+  double excess_words;  // of estimated_words: they stand for words after its last sample
 };
 static_assert(sizeof(Thread) == 152);
 

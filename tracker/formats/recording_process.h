@@ -98,6 +98,7 @@ struct Process {
     uint64_t exact_words = 0;
     double estimated_words = 0;
     double estimated_words_variance = 0;
+    double excess_words = 0;  // 0 in version 1, and in files before December 2026
     uint64_t first_nanos = 0;
     uint64_t last_nanos = 0;
     Sum allocated;

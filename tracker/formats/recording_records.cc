@@ -209,6 +209,7 @@ Process::Event EventOf(const layout_1::Event& stored) {
 
 Process::Thread ThreadOf(const Thread& stored) {
   Process::Thread thread = CommonThreadOf(stored);
+  thread.excess_words = stored.excess_words;
   // Dead blocks are at most the blocks that were born.
   const auto less = [](const Wide& a, const Wide& b) {
     return std::max(0.0, NumberOf(a) - NumberOf(b));

@@ -127,6 +127,7 @@ bool Repair(Process::Thread* thread) {
   changed |= Limit(&thread->exact_words, kMostBytes);
   changed |= Limit(&thread->estimated_words, static_cast<double>(kMostBytes));
   changed |= Limit(&thread->estimated_words_variance, kMostVariance);
+  changed |= Limit(&thread->excess_words, static_cast<double>(kMostBytes));
   changed |= Limit(&thread->first_nanos, kMostNanos);
   changed |= Limit(&thread->last_nanos, kMostNanos);
   ALLOMON_DCHECK("inv.formats.repaired", thread->estimated_words_variance >= 0);

@@ -219,6 +219,7 @@ __attribute__((always_inline)) inline void Recorder::DescribeBirth(bool young, T
   birth->sample.bytes = Times(weight.wide, birth->object_bytes);
   birth->sample.exact_words = ExactWords(slot);
   birth->sample.estimated_words = own.amount * words;
+  birth->sample.excess_words = birth->sample.estimated_words - words;
   birth->sample.estimated_words_variance = words * words * own.variance;
 }
 

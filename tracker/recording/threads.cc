@@ -78,6 +78,7 @@ void ThreadTable::Leave(uint32_t number, uint64_t exact_words) {
                     exact_words);
   own.exact_words.store(exact_words, std::memory_order_relaxed);
   file[&Thread::exact_words].Store(exact_words);
+  file[&Thread::excess_words].Store(0);
   Forget(number);
   TakeName(number);
   file[&Thread::ended].Store(1);

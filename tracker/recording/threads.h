@@ -25,6 +25,7 @@ struct ThreadSample {
   uint64_t exact_words;  // allocated by the thread, this block included
   double estimated_words;
   double estimated_words_variance;
+  double excess_words;  // estimated_words less the block's own
 };
 
 class ThreadTable {
@@ -63,6 +64,7 @@ class ThreadTable {
     file[&Thread::exact_words].Store(sample.exact_words);
     file[&Thread::estimated_words].Store(own.estimated_words);
     file[&Thread::estimated_words_variance].Store(own.estimated_words_variance);
+    file[&Thread::excess_words].Store(sample.excess_words);
     const bool is_power_of_two = (samples & (samples - 1)) == 0;
     if (__builtin_expect(is_power_of_two, 0)) NoteNameSlow(number, sample, samples == 1);
   }

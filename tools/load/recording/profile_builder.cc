@@ -59,12 +59,13 @@ std::vector<heap::TimelinePoint> TimelineOf(const Process& process) {
 }
 
 // Estimates a thread's words until its last sample.  For a thread that still runs, the exact count
-// goes only so far.  The estimate also stands for t (1 - p) / p words after that sample, and its
-// variance is that many times the estimate.
+// goes only so far.  The estimate also stands for t (1 - p) / p words after that sample.  A file
+// without that figure has its mean: the estimate's variance divided by the estimate.
 double WordsUntilLastSample(const Process::Thread& thread) {
   const double words = thread.estimated_words;
   if (thread.ended || words <= 0) return words;
-  return std::max(0.0, words - thread.estimated_words_variance / words);
+  const double mean_excess = thread.estimated_words_variance / words;
+  return std::max(0.0, words - (thread.excess_words > 0 ? thread.excess_words : mean_excess));
 }
 
 }  // namespace
