@@ -10,7 +10,6 @@
 #include <cstdlib>
 #include <fstream>
 #include <memory>
-#include <random>
 #include <sstream>
 #include <string>
 #include <utility>
@@ -453,35 +452,6 @@ TEST(SymbolPackTest, WhatIsCutShortIsRefused) {
   EXPECT_FALSE(IsAccepted(text + "more\n"));
   EXPECT_FALSE(IsAccepted("allomon symbols 2\nend\n"));
   EXPECT_TRUE(IsAccepted("allomon symbols 1\nend\n"));
-}
-
-TEST(SymbolPackTest, WhatIsDamagedIsRefusedOrRead) {
-  constexpr int kTimes = 50000;
-  static constexpr char kTelling[] = "\t\n\\:0 FfCSA9-";
-  const std::string whole = OddPack().Text();
-  std::mt19937 random(1);
-  int accepted = 0;
-  for (int time = 0; time < kTimes; ++time) {
-    std::string text = whole;
-    for (size_t changes = 1 + random() % 4; changes > 0; --changes) {
-      const size_t at = random() % text.size();
-      const char other = random() % 2 == 0 ? kTelling[random() % (sizeof(kTelling) - 1)]
-                                           : static_cast<char>(random());
-      switch (random() % 3) {
-        case 0:
-          text[at] = other;
-          break;
-        case 1:
-          text.insert(at, 1 + random() % 20, other);
-          break;
-        default:
-          text.erase(at, 1 + random() % 20);
-      }
-    }
-    accepted += IsAccepted(text);
-  }
-  EXPECT_GT(accepted, kTimes / 50);
-  EXPECT_LT(accepted, kTimes);
 }
 
 // A small pack may name an address by text without end.

@@ -80,7 +80,7 @@ class Fields {
 
   bool AtEnd() const { return is_done_; }
 
-  // Empty behind the last one.
+  // Empty after the last one.
   std::string_view Take() {
     const size_t tab = rest_.find('\t');
     const std::string_view field = rest_.substr(0, tab);

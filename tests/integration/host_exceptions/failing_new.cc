@@ -1,5 +1,4 @@
-#include "tests/integration/host_exceptions/failing_new.h"
-
+// A program that makes its allocations fail, and checks the way in which they fail.
 #include <pthread.h>
 
 #include <cstdint>
@@ -94,7 +93,8 @@ bool ThreadThatEndsInTheHandlerUnwinds() {
 
 }  // namespace
 
-int CheckFailingNew() {
+// Prints the expectations that do not hold on standard output, and returns their number.
+extern "C" __attribute__((visibility("default"))) int CheckFailingNew() {
   Expect(ThrowsBadAlloc(), "operator new throws the program's bad_alloc");
   ExpectNothingInFlight("nothing is in flight after bad_alloc");
   bool in_thread = false;

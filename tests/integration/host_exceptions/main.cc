@@ -1,3 +1,3 @@
-#include "tests/integration/host_exceptions/failing_new.h"
+extern "C" int CheckFailingNew();  // failing_new.cc
 
 int main() { return CheckFailingNew(); }
