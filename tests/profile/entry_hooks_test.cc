@@ -4,10 +4,13 @@
 #include <pthread.h>
 #include <signal.h>
 #include <sys/resource.h>
+#include <sys/time.h>
 #include <unistd.h>
 
 #include <cstdio>
+#include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "allocator/allocator.h"
@@ -15,8 +18,10 @@
 #include "tests/profile/hooked.h"
 #include "tests/support/in_child.h"
 #include "tests/support/profile_bytes.h"
+#include "tracker/base/signal_frame.h"
 #include "tracker/profile/control/snapshot.h"
 #include "tracker/profile/profile.h"
+#include "tracker/profile/record/busy_scope.h"
 #include "tracker/profile/record/thread_profile.h"
 
 namespace allomon {
@@ -210,6 +215,45 @@ TEST(EntryHooksTest, SignalHandlerOnItsOwnStackLeavesTheInterruptedStackAlone) {
     EXPECT_EQ(Of(profile, "HandleSignal").current, 2);
     EXPECT_EQ(Of(profile, "CallsTwice"), (Counted{1, 4}));
   });
+}
+
+volatile bool ticked;
+volatile uint32_t ticks_function;
+
+// What a tick of a time profile would be charged to.
+void Tick(int, siginfo_t*, void* context) {
+  const FrameState interrupted = internal::InterruptedFrame(context);
+  const internal::BusyScope busy;
+  ticks_function = internal::RunningFunction(internal::thread_profile, interrupted);
+  ticked = true;
+}
+
+// A leaf that has returned leaves its return address in a register of 64-bit Arm.
+TEST(EntryHooksTest, TickIsChargedToTheFunctionThatItInterrupts) {
+  using Loop = void (*)(const volatile bool*);
+  const std::pair<const char*, Loop> loops[] = {
+      {"LoopsInLeaf", hooked::LoopsInLeaf},
+      {"LoopsInLeafWithFrame", hooked::LoopsInLeafWithFrame},
+      {"LoopsAfterLeaf", hooked::LoopsAfterLeaf},
+      {"LoopsBelowLeaf", hooked::LoopsBelowLeaf},
+  };
+  for (const auto& [name, loop] : loops) {
+    InChild([name = name, loop = loop] {
+      struct sigaction action = {};
+      action.sa_sigaction = Tick;
+      action.sa_flags = SA_SIGINFO;
+      ASSERT_EQ(sigaction(SIGALRM, &action, nullptr), 0);
+      const NamedProfile profile = CountStacks([loop] {
+        // As long after the call as the loop surely runs.
+        const itimerval soon = {{0, 0}, {0, 50'000}};
+        ASSERT_EQ(setitimer(ITIMER_REAL, &soon, nullptr), 0);
+        loop(&ticked);
+      });
+      ASSERT_LT(ticks_function, profile.sources.names.size());
+      const std::string charged = profile.sources.names[ticks_function].name;
+      EXPECT_EQ(charged.rfind(std::string("hooked::") + name + "(", 0), 0u) << charged;
+    });
+  }
 }
 
 TEST(EntryHooksTest, ThreadsCountForThemselvesAndAddUp) {

@@ -110,6 +110,26 @@ NOINLINE void* AllocatesAfterCall(size_t size_bytes) {
 
 NOINLINE void HandleSignal(int) { Barrier(); }
 
+NOINLINE void LoopsInLeaf(const volatile bool* stop) {
+  while (!*stop) Barrier();
+}
+NOINLINE void LoopsInLeafWithFrame(const volatile bool* stop) {
+  volatile char room[256];
+  for (unsigned i = 0; !*stop; ++i) room[i % sizeof(room)] = 1;
+}
+NOINLINE void LoopsAfterLeaf(const volatile bool* stop) {
+  Leaf();
+  while (!*stop) Barrier();
+  Barrier();
+}
+// The stack pointer is below the frame that the callee had.
+NOINLINE void LoopsBelowLeaf(const volatile bool* stop) {
+  Leaf();
+  volatile char* const room = static_cast<char*>(__builtin_alloca(*stop ? 64 : 256));
+  while (!*stop) *room = 1;
+  Barrier();
+}
+
 NOINLINE void Burn(long milliseconds) {
   const long end = ThreadMilliseconds() + milliseconds;
   while (ThreadMilliseconds() < end) {

@@ -34,6 +34,11 @@ Sums TakesAllRegisters(long a, long b, long c, long d, long e, long f, long g, l
 void* Allocates(size_t size_bytes);
 void* AllocatesAfterCall(size_t size_bytes);  // calls Leaf() first
 void HandleSignal(int);
+// Return as soon as *stop is set, which a signal handler does.
+void LoopsAfterLeaf(const volatile bool* stop);
+void LoopsInLeaf(const volatile bool* stop);
+void LoopsInLeafWithFrame(const volatile bool* stop);
+void LoopsBelowLeaf(const volatile bool* stop);
 void Burn(long milliseconds);  // in the thread's processor time
 
 }  // namespace hooked

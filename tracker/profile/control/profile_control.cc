@@ -79,7 +79,6 @@ RecordingError CheckOptions(const RecordingOptions& options, std::string* error)
 
 HookMode HooksFor(const RecordingOptions& options) {
   if (options.live) return HookMode::kNone;
-  if (options.kind == ProfileKind::kTime && !kTicksSeeReturns) return HookMode::kNone;
   if (options.style == ProfileStyle::kStack) return HookMode::kCall;
   if (options.kind == ProfileKind::kCount) return HookMode::kCount;
   return WouldChargeCallstacks(options.kind) ? HookMode::kNone : HookMode::kCall;

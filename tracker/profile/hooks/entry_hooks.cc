@@ -45,6 +45,11 @@ void ListHooks() {
   g_hooks.starts = hooks.starts.data();
   g_hooks.count = static_cast<uint32_t>(hooks.starts.size());
   g_hooks.module_ends = &hooks.module_ends;
+  // Ticks read the places.
+  static const HookPlaces places = {g_hooks.starts,
+                                    {reinterpret_cast<uintptr_t>(&AllomonEntryCall),
+                                     reinterpret_cast<uintptr_t>(&AllomonOnEntryCode)}};
+  hook_places.store(&places, std::memory_order_release);
   hooked_functions.store(g_hooks.count, std::memory_order_relaxed);
 }
 

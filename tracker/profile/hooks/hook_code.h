@@ -11,8 +11,6 @@
 //   kJumpReachBytes   a stub and the module's hooks lie within it
 //   kReplacedAtOnce   another thread that runs a hook while it is written runs the old code or the
 //                     new one
-//   kTicksSeeReturns  a signal handler can tell that a hooked function has returned: time profiles
-//                     have hooks
 //   MayHaveHook(start)
 //                     whether a function may have a hook, by its first byte: excludes most that
 //                     have none
@@ -32,8 +30,10 @@
 #endif
 
 extern "C" {
-// Defined in each processor's entry_call.cc; stubs lead to it.
+// Defined in each processor's entry_call.cc; stubs lead to the first, which calls the second, of
+// which only the address is asked for.
 void AllomonEntryCall();
+extern const char AllomonOnEntryCode[] __asm__("AllomonOnEntry");
 }
 
 namespace allomon::internal {

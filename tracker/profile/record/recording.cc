@@ -9,6 +9,7 @@ static_assert(kFirstHookIndex == kMainSource + 1, "behind the fixed functions");
 
 Recording recording;
 std::atomic<uint32_t> hooked_functions{0};
+std::atomic<const HookPlaces*> hook_places{nullptr};
 std::atomic<bool> answers_for_itself{false};
 std::atomic<uint32_t> first_managed_place{0};
 

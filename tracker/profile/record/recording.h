@@ -38,6 +38,13 @@ inline constexpr uint32_t kFirstHookIndex = 3;
 // The number of functions with hooks; known after the first start or after the answer to
 // show-sources.
 extern std::atomic<uint32_t> hooked_functions __attribute__((visibility("hidden")));
+// The no-ops of these functions, by hook number, and the functions that each hook runs.  Set with
+// the number, never freed.
+struct HookPlaces {
+  const uintptr_t* starts;
+  uintptr_t entry_code[2];
+};
+extern std::atomic<const HookPlaces*> hook_places __attribute__((visibility("hidden")));
 // Whether this executable tells mlprof its functions, that is, whether show_sources.cc is linked
 // into it.
 extern std::atomic<bool> answers_for_itself __attribute__((visibility("hidden")));

@@ -5,10 +5,17 @@
 // depends on where the processor keeps return addresses.
 //
 // A processor's folder defines, in allomon::internal:
-//   ReturnAddressIsGone(entry, record, stack)
+//   kReturnAddressHasAPlace
+//                whether the stack has the return address of each function that has not returned
+//   ReturnAddressIsGone(entry, record, lowest, stack, is_gone_without_record)
 //                whether the return address of a function with a hook is no longer in its place.
-//                `record` is the frame pointer of code that runs on `stack`; x86-64 needs neither.
-//                Cost: a word on x86-64, up to 64 frame records on 64-bit Arm.
+//                `record` is the frame pointer of code that runs on `stack`, and records lie at
+//                `lowest` or above.  The last argument is the answer if there is no record below
+//                the function's frame: neither it nor what it called has stored a return address.
+//                x86-64 needs none of these.  Cost: a word on x86-64, up to 64 frame records on
+//                64-bit Arm.
+//   BodyOf(hook) an address that the unwind table of the function with this hook has, for 64-bit
+//                Arm; any of the function on x86-64
 //   IsPopped(entry, frame)
 //                whether a function with that frame takes the entry off the stack, by its address
 //                alone.
@@ -28,9 +35,11 @@
 
 namespace allomon::internal {
 
-// False for a scope or a managed call.
-inline bool HasReturned(const ShadowEntry& entry, uintptr_t record, const StackRange& stack) {
-  return entry.return_address != 0 && ReturnAddressIsGone(entry, record, stack);
+// As seen from code that was called.  False for a scope or a managed call.
+__attribute__((always_inline)) inline bool HasReturned(const ShadowEntry& entry, uintptr_t record,
+                                                       const StackRange& stack) {
+  const auto lowest = reinterpret_cast<uintptr_t>(__builtin_frame_address(0));
+  return entry.return_address != 0 && ReturnAddressIsGone(entry, record, lowest, stack, true);
 }
 
 }  // namespace allomon::internal

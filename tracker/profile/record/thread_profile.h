@@ -17,6 +17,7 @@
 #include <cstdint>
 
 #include "tracker/base/check.h"
+#include "tracker/base/frame_state.h"
 #include "tracker/base/tls.h"
 #include "tracker/formats/profile_kind.h"
 #include "tracker/profile/record/function_counts.h"
@@ -103,8 +104,11 @@ void CountEntry(ThreadProfile& thread, uint32_t function);
 void EnterFunction(ThreadProfile& thread, uintptr_t frame, uint32_t function);
 void LeaveFunction(ThreadProfile& thread, uintptr_t frame, uint32_t function);
 
-// Pops the functions that have returned, as seen from code whose stack pointer is `sp`.
+// Pops the functions that have returned, as seen from code that has called this one and has the
+// stack pointer `sp`, or from code that a signal interrupted.  Cost of the latter on 64-bit Arm:
+// FunctionStart() five times, and a hook's no-ops are read.
 void PopDead(ThreadProfile& thread, uintptr_t sp);
+void PopDead(ThreadProfile& thread, const FrameState& interrupted);
 
 // The innermost function on the shadow stack; kMainSource if there is none.
 inline uint32_t TopFunction(const ThreadProfile& thread) {
@@ -114,15 +118,19 @@ inline uint32_t TopFunction(const ThreadProfile& thread) {
 // Adds an amount to the total that stack times are differences of.  Code with that stack pointer
 // has used the amount, which is charged to its call stack.
 void AddToStackTimesSlow(ThreadProfile& thread, uintptr_t sp, uint64_t amount);
-inline void AddToStackTimes(ThreadProfile& thread, uintptr_t sp, uint64_t amount) {
+void AddToStackTimesSlow(ThreadProfile& thread, const FrameState& interrupted, uint64_t amount);
+// `Where` is the stack pointer of code that was called, or the state of interrupted code.
+template <typename Where>
+inline void AddToStackTimes(ThreadProfile& thread, const Where& where, uint64_t amount) {
   if (__builtin_expect(thread.cells.load(std::memory_order_relaxed) != nullptr, 0)) {
-    AddToStackTimesSlow(thread, sp, amount);
+    AddToStackTimesSlow(thread, where, amount);
   }
 }
 
 // The function that code with that stack pointer runs in; kMainSource if none is open.  Pops the
 // functions that have returned.  The caller is `busy`.
 uint32_t RunningFunction(ThreadProfile& thread, uintptr_t sp);
+uint32_t RunningFunction(ThreadProfile& thread, const FrameState& interrupted);
 
 inline bool IsOnOwnStack(const ThreadProfile& thread, uintptr_t address) {
   return thread.stack.Contains(address);

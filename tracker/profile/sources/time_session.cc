@@ -76,10 +76,10 @@ void Tick(ThreadTimer& timer, const FrameState& where) {
   const uint64_t amount_ns = TakeOutstanding(timer, now_ns);
   if (amount_ns == 0) return;
   if (ChargesCallstacks() && thread.collecting == 0) {
-    AddToStackTimes(thread, where.sp, amount_ns);
+    AddToStackTimes(thread, where, amount_ns);
     return ChargeStack(thread, timer, where, amount_ns);
   }
-  ChargeFunction(thread, timer, RunningFunction(thread, where.sp), amount_ns);
+  ChargeFunction(thread, timer, RunningFunction(thread, where), amount_ns);
   if (ChargesCallstacks() && recording.stack_style()) {
     UnitOf(thread).by_stack_gc.Add(InternStack(where), amount_ns);
   }

@@ -23,10 +23,6 @@ inline constexpr uintptr_t kJumpReachBytes = (uintptr_t{1} << 27) - 64;
 // replace by each other while another one runs them.
 inline constexpr bool kReplacedAtOnce = true;
 
-// x30 and the frame record of what called last keep the return address of a leaf that has returned,
-// until the next call.  A tick there would be charged to that leaf.
-inline constexpr bool kTicksSeeReturns = false;
-
 // The first byte is that of a no-op or of a landing: all of them are hints.
 inline bool MayHaveHook(uintptr_t start) {
   const unsigned char first = *reinterpret_cast<const unsigned char*>(start);

@@ -18,9 +18,6 @@ inline constexpr uintptr_t kJumpReachBytes = (uintptr_t{1} << 31) - 64;
 // Nine bytes are written one by one.
 inline constexpr bool kReplacedAtOnce = false;
 
-// A return moves the stack pointer above the frame of the function.
-inline constexpr bool kTicksSeeReturns = true;
-
 // The first byte is that of a no-op or of the landing.
 inline bool MayHaveHook(uintptr_t start) {
   const unsigned char first = *reinterpret_cast<const unsigned char*>(start);

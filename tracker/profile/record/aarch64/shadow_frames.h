@@ -13,22 +13,24 @@
 
 namespace allomon::internal {
 
+// A leaf keeps its return address in x30, which its caller keeps until the next call.
+inline constexpr bool kReturnAddressHasAPlace = false;
+
 // A longer chain is not followed to its end: where only the outermost occurrence of a function has
 // an entry, a deep recursion lies in between.
 inline constexpr int kMostRecords = 64;
 
-// True also if no record lies below the frame's top: the caller of what runs is not below the
-// function.  A chain that is no chain says nothing, so the entry stays.  Words below this code's
-// own frame are not read, since they may not be mapped.
+// A chain that is no chain says nothing, so the entry stays.  Words below `lowest` are not read,
+// since they may not be mapped.
 __attribute__((always_inline)) inline bool ReturnAddressIsGone(const ShadowEntry& entry,
-                                                               uintptr_t record,
-                                                               const StackRange& stack) {
-  const auto lowest = reinterpret_cast<uintptr_t>(__builtin_frame_address(0));
+                                                               uintptr_t record, uintptr_t lowest,
+                                                               const StackRange& stack,
+                                                               bool is_gone_without_record) {
   uintptr_t last = 0;
   for (int i = 0; i < kMostRecords; ++i) {
     if (record >= entry.frame) {
-      return last == 0 ||
-             StripReturnAddress(StackWord(last + sizeof(uintptr_t))) != entry.return_address;
+      if (last == 0) return is_gone_without_record;
+      return StripReturnAddress(StackWord(last + sizeof(uintptr_t))) != entry.return_address;
     }
     const bool is_above = record > last && record >= lowest;
     if (!is_above || record % sizeof(uintptr_t) != 0 || !stack.Contains(record)) return false;
@@ -36,6 +38,16 @@ __attribute__((always_inline)) inline bool ReturnAddressIsGone(const ShadowEntry
     record = StackWord(record);
   }
   return false;
+}
+
+// The first instruction after the no-ops that begin at `hook`, of which the first is replaced.  The
+// unwind table of a function of g++ begins there.
+inline uintptr_t BodyOf(uintptr_t hook) {
+  constexpr uint32_t kNop = 0xd503201f;
+  do {
+    hook += sizeof(uint32_t);
+  } while (*reinterpret_cast<const volatile uint32_t*>(hook) == kNop);
+  return hook;
 }
 
 // The record of a caller may lie where the frame of its callee begins: a scope's entry with the

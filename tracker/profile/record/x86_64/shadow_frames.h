@@ -6,9 +6,14 @@
 
 namespace allomon::internal {
 
-inline bool ReturnAddressIsGone(const ShadowEntry& entry, uintptr_t, const StackRange&) {
+inline constexpr bool kReturnAddressHasAPlace = true;
+
+inline bool ReturnAddressIsGone(const ShadowEntry& entry, uintptr_t, uintptr_t, const StackRange&,
+                                bool) {
   return StackWord(entry.frame) != entry.return_address;
 }
+
+inline uintptr_t BodyOf(uintptr_t hook) { return hook; }
 
 inline bool IsPopped(const ShadowEntry& entry, uintptr_t frame) { return entry.frame <= frame; }
 
