@@ -30,6 +30,20 @@ inline bool SeesNoMalloc() { return StandsAside() && !program_malloc_is_seen; }
 void* AllocateOwn(size_t size_bytes, size_t alignment_bytes);
 bool FreeOwn(void* block);
 
+// A function that dladdr() finds no name for, since the executable's symbol of that name leads to
+// us.
+struct UnnamedFunction {
+  const char* name;    // nullptr: the address is in no such function.  Never freed
+  const void* start;   // the function's first byte
+  const void* symbol;  // an ElfW(Sym), as the executable had it; nullptr for a function of ours
+};
+
+// Finds the function of the executable's malloc that has this address, or the one of ours in front
+// of it that starts there.  While the program's malloc is not seen there is none.  Any thread, also
+// in a signal handler: reads constant tables, takes no lock, does not allocate.  Cost: a look at
+// some 50 symbols.
+UnnamedFunction FindUnnamedFunction(const void* address);
+
 // Whether a profile, a recording, the guard or an order (ALLOMON_PROFILE=idle) may need the
 // program's blocks.  Reads the environment.
 bool SomethingIsAskedFor();

@@ -108,8 +108,9 @@ enum FunctionOfProgram {
   kFunctionsOfProgram
 };
 
-// The executable's.  Set before any of ours can be called.
+// The executable's, and their symbols before the change.  Set before any of ours can be called.
 void* g_own[kFunctionsOfProgram];
+ElfW(Sym) g_own_symbols[kFunctionsOfProgram];
 
 template <typename Signature>
 __attribute__((always_inline)) inline Signature* OwnFunction(FunctionOfProgram function) {
@@ -379,13 +380,36 @@ const char* SeeOrSayWhyNot(const link_map& program, const link_map& library) {
     rebindings[count++] = rebinding;
     if (rebinding.is_hidden) continue;
     g_own[i] = reinterpret_cast<void*>(program.l_addr + rebinding.symbol->st_value);
+    g_own_symbols[i] = *rebinding.symbol;
   }
   const char* const error = Rebind(rebindings, count);
   if (error == nullptr) PassExportedFunctionsOn();
   return error;
 }
 
+// A symbol of code that was written by hand may have no size.
+bool IsIn(const void* address, const void* start, size_t size_bytes) {
+  const uintptr_t offset =
+      reinterpret_cast<uintptr_t>(address) - reinterpret_cast<uintptr_t>(start);
+  return offset == 0 || offset < size_bytes;
+}
+
 }  // namespace
+
+UnnamedFunction FindUnnamedFunction(const void* address) {
+  if (!program_malloc_is_seen) return {};
+  for (int i = 0; i < kFunctionsOfProgram; ++i) {
+    if (g_own[i] == nullptr) continue;
+    const Replaced replaced = ReplacedAt(i);
+    if (IsIn(address, g_own[i], g_own_symbols[i].st_size)) {
+      return {replaced.symbol, g_own[i], &g_own_symbols[i]};
+    }
+    if (reinterpret_cast<uintptr_t>(address) == replaced.by) {
+      return {replaced.symbol, address, nullptr};
+    }
+  }
+  return {};
+}
 
 void SeeProgramMalloc() {
   const char* const owner = OwnerOfMalloc();

@@ -218,6 +218,13 @@ class OwnAllocator(Case):
     def test_kept_malloc_sized_frees_are_seen(self):
         self.check_plain_hosts("sized", live=0)
 
+    def test_kept_malloc_functions_have_their_names(self):
+        self.check_plain_hosts("names")
+        names = self.run_plain([runfile(f"{FOLDER}:host_that_wraps"), "names"]).stdout
+        self.assertRegex(names, r"\Amalloc is malloc[+]0, there by the symbol, of [1-9]\d* bytes\n")
+        self.assertRegex(names, "\nbehind the start of malloc is malloc[+]1, there ")
+        self.assertIn("\nthe library's malloc is malloc+0\n", names)
+
     def test_kept_malloc_functions_that_nobody_has_stay_nowhere(self):
         self.check_plain_hosts("weak")
 

@@ -6,6 +6,7 @@
 //               heap is there from its constructor to its destructor, which unmaps it
 #define _GNU_SOURCE
 #include <dlfcn.h>
+#include <link.h>
 #include <setjmp.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -21,6 +22,7 @@ extern jmp_buf place_behind_malloc;
 
 void LeakHere(int blocks);
 void Do(const char* what);
+void PrintName(const char* what, const void* address, int is_own);
 
 #if defined(AS_LIBRARY)
 
@@ -53,6 +55,26 @@ static void UseEachForm(void) {
   }
 }
 
+// Prints what dladdr() and dladdr1() know of an address; of a module's own function, the symbol.
+void PrintName(const char* what, const void* address, int is_own) {
+  Dl_info info = {0};
+  Dl_info again = {0};
+  const ElfW(Sym)* symbol = NULL;
+  if (dladdr(address, &info) == 0 || info.dli_sname == NULL ||
+      dladdr1(address, &again, (void**)&symbol, RTLD_DL_SYMENT) == 0 || again.dli_sname == NULL) {
+    printf("%s has no name\n", what);
+    return;
+  }
+  if (strcmp(info.dli_sname, again.dli_sname) != 0 || info.dli_saddr != again.dli_saddr) abort();
+  printf("%s is %s+%td", what, info.dli_sname, (const char*)address - (char*)info.dli_saddr);
+  if (is_own) {
+    const int has_place = (char*)info.dli_fbase + symbol->st_value == info.dli_saddr;
+    printf(", %s by the symbol, of %zu bytes", has_place ? "there" : "elsewhere",
+           (size_t)symbol->st_size);
+  }
+  printf("\n");
+}
+
 static void UseEarlyLibrary(void) {
   void (*const use)(void) = (void (*)(void))dlsym(g_early_library, "_Z11UseEachFormv");
   use();
@@ -73,6 +95,13 @@ void Do(const char* what) {
   }
   if (strcmp(what, "sized") == 0) free_sized(malloc(1000), 1000);
   if (strcmp(what, "weak") == 0) printf("dallocx: %s\n", dallocx == NULL ? "nowhere" : "somewhere");
+  if (strcmp(what, "names") == 0) {
+    PrintName("the library's malloc", (void*)malloc, 0);
+    PrintName("the library's free", (void*)free, 0);
+    PrintName("a function of the library", (void*)LeakHere, 1);
+    PrintName("puts", (void*)puts, 1);
+    PrintName("the first page", (void*)1, 0);
+  }
   if (strcmp(what, "owner") == 0) {
     Dl_info info = {0};
     dladdr((void*)malloc, &info);
@@ -192,10 +221,21 @@ int posix_memalign(void** out, size_t alignment_bytes, size_t size_bytes) {
   return 0;
 }
 
+static void PrintOwnNames(void) {
+  PrintName("malloc", (void*)malloc, 1);
+  PrintName("behind the start of malloc", (char*)malloc + 1, 1);
+  PrintName("reallocarray", (void*)reallocarray, 1);
+  PrintName("posix_memalign", (void*)posix_memalign, 1);
+  PrintName("the jump's place", &place_behind_malloc, 0);
+}
+
 int main(int count, char** arguments) {
   static char buffer[BUFSIZ];
   setvbuf(stdout, buffer, _IOFBF, sizeof(buffer));
-  for (int i = 1; i < count; ++i) Do(arguments[i]);
+  for (int i = 1; i < count; ++i) {
+    if (strcmp(arguments[i], "names") == 0) PrintOwnNames();
+    Do(arguments[i]);
+  }
   printf("done\n");
   return 0;
 }
