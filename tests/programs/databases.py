@@ -164,7 +164,13 @@ def mariadb(host, _options):
 
 
 PROGRAMS = (
-    Program("redis", redis, (("redis-server", "redis-server"), ("redis-cli", "redis-tools"))),
+    Program(
+        "redis",
+        redis,
+        (("redis-server", "redis-server"), ("redis-cli", "redis-tools")),
+        # Debian's has jemalloc.
+        may_say=r"allomon: mimalloc takes the place of the malloc of \S+/libjemalloc[.]so[.]2; .*",
+    ),
     Program(
         "postgres",
         postgres,
