@@ -3,7 +3,9 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cctype>
 #include <cstring>
+#include <random>
 
 #include "runtime/heap.h"
 #include "tests/fuzz/target.h"
@@ -79,6 +81,33 @@ bool CheckSnapshot(std::string_view text) {
   return true;
 }
 
+// Replaces some digits, so that most counts stay right: a snapshot with a wrong count is refused
+// before its graph is looked at.
+std::string WithOtherDigits(std::string_view input, std::mt19937* random) {
+  std::string text(input);
+  for (unsigned left = 1 + (*random)() % 4; left > 0 && !text.empty(); --left) {
+    const auto at = std::find_if(text.begin() + (*random)() % text.size(), text.end(),
+                                 [](unsigned char c) { return isdigit(c) != 0; });
+    if (at != text.end()) *at = static_cast<char>('0' + (*random)() % 10);
+  }
+  return text;
+}
+
+std::string RandomGraph(std::mt19937* random) {
+  snapshot::TestGraph graph;
+  const uint32_t nodes = 1 + (*random)() % 24;
+  for (uint32_t node = 0; node < nodes; ++node) {
+    graph.nodes.push_back({std::string(1, "abc("[(*random)() % 4]), (*random)() % 100,
+                           node == 0 || (*random)() % 8 == 0});
+  }
+  for (uint32_t left = (*random)() % (2 * nodes); left > 0; --left) {
+    const auto type = static_cast<snapshot::TestEdgeType>((*random)() % 5);
+    const uint32_t from = (*random)() % nodes, to = (*random)() % nodes;
+    graph.edges.push_back({from, to, type, type == snapshot::kTestElement ? "" : "e"});
+  }
+  return snapshot::TextOf(graph);
+}
+
 struct Cell {
   static constexpr const char* kTypeName = "cell \"of\" \\ a\nlist";
   static constexpr const char* kReferenceNames[] = {"tail"};
@@ -121,4 +150,18 @@ std::vector<std::string> Seeds() {
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   using namespace allomon::fuzz;
   return Done(CheckSnapshot(TextOf(data, size)));
+}
+
+extern "C" size_t LLVMFuzzerCustomMutator(uint8_t* data, size_t size, size_t max_size,
+                                          unsigned seed) {
+  using namespace allomon::fuzz;
+  std::mt19937 random(seed);
+  switch (random() % 4) {
+    case 0:
+      return PutBack(RandomGraph(&random), data, max_size);
+    case 1:
+      return PutBack(WithOtherDigits(TextOf(data, size), &random), data, max_size);
+    default:
+      return LLVMFuzzerMutate(data, size, max_size);
+  }
 }
