@@ -7,6 +7,7 @@
 #include <initializer_list>
 
 #include "tracker/base/check.h"
+#include "tracker/base/large_object.h"
 #include "tracker/base/sys/raw_calls.h"
 
 namespace allomon::internal {
@@ -53,8 +54,8 @@ struct Mapping {
   const char* path = "";
 };
 
-char g_text[8192];
-Elf64_Sym g_symbols[512];
+ALLOMON_LARGE_ZEROS char g_text[8192];
+ALLOMON_LARGE_ZEROS Elf64_Sym g_symbols[512];
 
 uint64_t TakeHex(const char** at) {
   uint64_t value = 0;

@@ -10,6 +10,7 @@
 #include "allocator/guard/guarded_pool.h"
 #include "allocator/guard/report_text.h"
 #include "tracker/base/check.h"
+#include "tracker/base/large_object.h"
 
 namespace allomon::internal {
 namespace {
@@ -25,7 +26,7 @@ struct Workplace {
   char name[256];
   uintptr_t frames[BlockTrace::kMaxFrames];
 };
-Workplace g_workplace;
+ALLOMON_LARGE_ZEROS Workplace g_workplace = {};
 
 const char* NameOf(MemoryError error) {
   switch (error) {

@@ -8,11 +8,12 @@
 
 #include "allocator/host/high_reservation.h"
 #include "tracker/base/check.h"
+#include "tracker/base/large_object.h"
 #include "tracker/base/own_mappings.h"
 
 namespace allomon::internal {
 
-GuardedPool guarded_pool;
+ALLOMON_LARGE_ZEROS GuardedPool guarded_pool;
 
 namespace {
 

@@ -29,7 +29,7 @@ class ReportText {
   void Digits(uint64_t number, unsigned base);
 
   size_t length_ = 0;
-  char text_[16384];
+  char text_[16384] = {};  // so that a global one is initialised at compile time
 };
 
 // ---- Lets one thread at a time write a report, because reports use static memory and people read

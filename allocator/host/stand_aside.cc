@@ -11,6 +11,7 @@
 #include "allocator/host/program_malloc.h"
 #include "allomon_backend.h"
 #include "tracker/base/check.h"
+#include "tracker/base/large_object.h"
 
 namespace allomon {
 namespace {
@@ -44,7 +45,7 @@ void Say(const char* object) {
 }
 
 const char* FileOfMalloc() {
-  static char program[PATH_MAX];
+  static ALLOMON_LARGE_ZEROS char program[PATH_MAX];
   if (internal::program_malloc_is_seen) {
     const ssize_t length = readlink("/proc/self/exe", program, sizeof(program) - 1);
     return length > 0 ? program : nullptr;

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "tracker/base/large_object.h"
 #include "tracker/base/sys/raw_calls.h"
 
 namespace allomon::internal {
@@ -25,14 +26,15 @@ struct Range {
   std::atomic<uintptr_t> begin;
   std::atomic<uintptr_t> end;
 };
-Range g_ranges[kMostRanges];
+ALLOMON_LARGE_ZEROS Range g_ranges[kMostRanges];
 std::atomic<size_t> g_used{0};  // no range from there on
 
 void Note(uintptr_t begin, size_t size_bytes) {
   for (size_t i = 0; i < kMostRanges; ++i) {
     uintptr_t free = kFree;
     // Acquire pairs with the release that freed the place: its end is no longer changed.
-    if (g_ranges[i].begin.load(std::memory_order_relaxed) != kFree ||
+    const bool was_used = i < g_used.load(std::memory_order_relaxed);
+    if ((was_used && g_ranges[i].begin.load(std::memory_order_relaxed) != kFree) ||
         !g_ranges[i].begin.compare_exchange_strong(free, kTaken, std::memory_order_acquire)) {
       continue;
     }

@@ -2,9 +2,11 @@
 
 #include <algorithm>
 
+#include "tracker/base/large_object.h"
+
 namespace allomon::internal {
 
-OwnMappings own_mappings;
+ALLOMON_LARGE_ZEROS OwnMappings own_mappings;
 
 namespace {
 

@@ -24,8 +24,8 @@ struct OwnMappings {
   // A million live stacks take 800 mappings.
   static constexpr uint64_t kRoom = 4096;
 
-  OwnMapping entries[kRoom];
   std::atomic<uint64_t> count;  // entries that were ever used
+  OwnMapping entries[kRoom];
 };
 extern OwnMappings own_mappings __attribute__((visibility("hidden")));
 

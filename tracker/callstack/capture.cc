@@ -3,6 +3,7 @@
 #include <cstring>
 
 #include "tracker/base/check.h"
+#include "tracker/base/large_object.h"
 #include "tracker/callstack/cfi_index.h"
 #include "tracker/callstack/frame_forms.h"
 #include "tracker/callstack/frame_step.h"
@@ -29,7 +30,7 @@ using internal::Step;
 
 constexpr uintptr_t kWord = sizeof(uintptr_t);
 
-internal::RuleCache rule_cache;
+ALLOMON_LARGE_ZEROS internal::RuleCache rule_cache;
 
 // The position of a walk.
 struct Position {

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "tracker/base/check.h"
+#include "tracker/base/large_object.h"
 #include "tracker/base/sys/raw_calls.h"
 #include "tracker/callstack/file_names.h"
 #include "tracker/callstack/mapped_files.h"
@@ -28,10 +29,10 @@ struct NotedModule {
 constexpr size_t kMostNoted = 256;
 
 // Initialised at link time, since constructors run later.
-NotedModule g_noted[kMostNoted];
-MappedFileQuery g_files[kMostNoted];
+ALLOMON_LARGE_ZEROS NotedModule g_noted[kMostNoted];
+ALLOMON_LARGE_ZEROS MappedFileQuery g_files[kMostNoted];
 size_t g_noted_count = 0;
-char g_program[PATH_MAX];
+ALLOMON_LARGE_ZEROS char g_program[PATH_MAX];
 
 // The first module of the loader's list.
 int BeginOfProgram(dl_phdr_info* info, size_t, void* begin) {

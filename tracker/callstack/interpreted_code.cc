@@ -7,6 +7,7 @@
 #include <cstring>
 
 #include "tracker/base/check.h"
+#include "tracker/base/large_object.h"
 
 namespace allomon::internal {
 namespace {
@@ -55,7 +56,7 @@ std::atomic<size_t> g_text_bytes{0};
 std::atomic<uint64_t> g_described{0};
 std::atomic<uint64_t> g_lost{0};
 std::atomic<uint64_t> g_others{0};
-std::atomic<uint32_t> g_generations[kGenerations];
+ALLOMON_LARGE_ZEROS std::atomic<uint32_t> g_generations[kGenerations];
 
 // Takes no lock: a thread that comes second unmaps its own registry.
 Registry* MakeRegistry() {

@@ -4,6 +4,7 @@
 #include <pthread.h>
 #include <sys/mman.h>
 
+#include "tracker/base/large_object.h"
 #include "tracker/base/own_mappings.h"
 #include "tracker/base/tagged_free_list.h"
 
@@ -20,7 +21,7 @@ static_assert(sizeof(ReplayBlock) <= kBlockBytes);
 // Threads beyond this number walk without a record.
 constexpr uint32_t kMaxBlocks = 4096;
 
-ReplayBlock* blocks[kMaxBlocks];
+ALLOMON_LARGE_ZEROS ReplayBlock* blocks[kMaxBlocks];
 std::atomic<uint32_t> block_count{0};
 
 // A block is named by its index + 1.

@@ -7,6 +7,7 @@
 #include <cstdlib>
 
 #include "tracker/base/check.h"
+#include "tracker/base/large_object.h"
 #include "tracker/callstack/mapped_files.h"
 
 namespace allomon::internal {
@@ -19,7 +20,7 @@ constexpr uint32_t kMaxModules = 4096;
 constexpr uintptr_t kTag = uintptr_t{1} << 62;
 
 // Entry 0 stays empty.  Filled from the front; an entry that is set never changes.
-std::atomic<UnloadedModule*> g_modules[kMaxModules];
+ALLOMON_LARGE_ZEROS std::atomic<UnloadedModule*> g_modules[kMaxModules];
 
 uintptr_t BiasOf(uint32_t number) {
   ALLOMON_DCHECK_LT("inv.unloaded.tag", number, kMaxModules);

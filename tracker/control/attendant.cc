@@ -8,6 +8,7 @@
 #include <new>
 
 #include "tracker/base/check.h"
+#include "tracker/base/large_object.h"
 #include "tracker/control/control_file.h"
 #include "tracker/control/orders.h"
 #include "tracker/control/probe_sampler.h"
@@ -75,7 +76,7 @@ class Attendant {
   uint32_t pid_ = 0;
   uint64_t answered_ = 0;  // the number of the last request
 };
-Attendant g_attendant;
+ALLOMON_LARGE_ZEROS Attendant g_attendant;
 
 // Called at a sample.
 void LookAtAll() {

@@ -1,8 +1,10 @@
 #include "tracker/core/entry_table.h"
 
+#include "tracker/base/large_object.h"
+
 namespace allomon::internal {
 
-EntryTable entry_table;
+ALLOMON_LARGE_DATA EntryTable entry_table;
 
 // Release pairs with the acquire in FinishForgetting(): this owner is finished with the entry.
 // Acquire pairs with the release there, for an owner that finds the value gone.

@@ -2,9 +2,11 @@
 
 #include <cstring>
 
+#include "tracker/base/large_object.h"
+
 namespace allomon::internal {
 
-LabelSets label_sets;
+ALLOMON_LARGE_DATA LabelSets label_sets;
 
 namespace {
 

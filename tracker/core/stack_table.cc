@@ -2,9 +2,11 @@
 
 #include <cstring>
 
+#include "tracker/base/large_object.h"
+
 namespace allomon::internal {
 
-StackTable stack_table;
+ALLOMON_LARGE_DATA StackTable stack_table;
 
 namespace {
 

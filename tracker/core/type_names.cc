@@ -1,8 +1,10 @@
 #include "tracker/core/type_names.h"
 
+#include "tracker/base/large_object.h"
+
 namespace allomon::internal {
 
-TypeNames type_names;
+ALLOMON_LARGE_ZEROS TypeNames type_names;
 
 TypeNameId TypeNames::IdOfName(const char* name) {
   const uint64_t hash = reinterpret_cast<uintptr_t>(name) * 0x9e3779b97f4a7c15;

@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "tracker/base/check.h"
+#include "tracker/base/large_object.h"
 #include "tracker/lua/object_reader.h"
 
 namespace allomon::lua {
@@ -174,7 +175,7 @@ struct Entry {
   std::atomic<bool> is_written;
 };
 
-Entry g_entries[kFunctions];
+ALLOMON_LARGE_ZEROS Entry g_entries[kFunctions];
 
 }  // namespace
 

@@ -3,6 +3,7 @@
 #include <atomic>
 
 #include "tracker/base/check.h"
+#include "tracker/base/large_object.h"
 #include "tracker/callstack/capture.h"
 #include "tracker/callstack/cfi_index.h"
 #include "tracker/callstack/cfi_program.h"
@@ -78,7 +79,7 @@ constexpr int kWordsBits = 13;
 constexpr int kNumberBits = 4 + internal::kPcShift / 2;
 constexpr uint64_t kMostWords = (uint64_t{1} << kWordsBits) - 1;
 constexpr size_t kKnownFrames = 512;
-std::atomic<uint64_t> g_known[kKnownFrames];
+ALLOMON_LARGE_ZEROS std::atomic<uint64_t> g_known[kKnownFrames];
 
 uint64_t WordsBelowCfa(uintptr_t pc, uint64_t number) {
   CfiBytes bytes;

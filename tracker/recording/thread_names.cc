@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <cstring>
 
+#include "tracker/base/large_object.h"
 #include "tracker/base/tls.h"
 #include "tracker/recording/recorder_lock.h"
 
@@ -20,7 +21,7 @@ struct Given {
   ThreadName name;
 };
 constexpr size_t kGivens = 256;
-Given g_given[kGivens];
+ALLOMON_LARGE_ZEROS Given g_given[kGivens];
 
 Given& PlaceOf(pthread_t thread) {
   // A thread's control block lies at the end of its stack.

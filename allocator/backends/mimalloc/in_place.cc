@@ -13,6 +13,7 @@
 
 #include "allomon_backend.h"
 #include "tracker/base/check.h"
+#include "tracker/base/large_object.h"
 #include "tracker/formats/process_map.h"
 
 namespace allomon::backend {
@@ -31,7 +32,7 @@ constexpr size_t kCellsPerBucket = 8;
 constexpr int kBucketBits = 12;
 
 // Touched only if blocks are followed in place.
-Cell g_cells[size_t{1} << kBucketBits][kCellsPerBucket];
+ALLOMON_LARGE_ZEROS Cell g_cells[size_t{1} << kBucketBits][kCellsPerBucket];
 std::atomic<const InPlaceListener*> g_listener{nullptr};
 std::atomic<uint64_t> g_without_room{0};
 

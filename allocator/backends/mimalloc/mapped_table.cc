@@ -5,6 +5,7 @@
 #include <atomic>
 
 #include "tracker/base/check.h"
+#include "tracker/base/large_object.h"
 #include "tracker/base/own_mappings.h"
 
 namespace allomon::backend {
@@ -19,7 +20,7 @@ constexpr uintptr_t kStartMask = (uintptr_t{1} << (kCellShift - kPageShift)) - 1
 
 using Cell = std::atomic<uint64_t>;  // pages << 12 | first page in the cell; 0 for an empty cell
 
-std::atomic<Cell*> g_leaves[kLeaves];
+ALLOMON_LARGE_ZEROS std::atomic<Cell*> g_leaves[kLeaves];
 std::atomic<size_t> g_bytes{0};
 std::atomic<size_t> g_blocks{0};
 

@@ -2,6 +2,7 @@
 // (CallStub in tracker/formats/process_map.h).  `allomon leaks` has the process fork with them.
 #if defined(__x86_64__)
 
+#include "tracker/base/large_object.h"
 #include "tracker/formats/process_map.h"
 
 namespace allomon::internal {
@@ -10,7 +11,7 @@ namespace {
 // The largest state of a processor's registers is 11 KiB (AMX).  A signal may come between two
 // steps of a debugger that is killed, and then its handler has the rest for a stack.
 constexpr uint64_t kRoomBytes = 80 << 10;
-alignas(64) char room[kRoomBytes];
+alignas(64) ALLOMON_LARGE_ZEROS char room[kRoomBytes];
 
 }  // namespace
 }  // namespace allomon::internal

@@ -5,6 +5,7 @@
 
 #include "tracker/base/address_space.h"
 #include "tracker/base/check.h"
+#include "tracker/base/large_object.h"
 #include "tracker/callstack/managed_functions.h"
 #include "tracker/formats/source_table.h"
 #include "tracker/profile/record/count_source.h"
@@ -22,7 +23,7 @@ constexpr uint32_t kMaxUnits = 65536;
 // Room for functions of libraries that are loaded after the first counts were made.
 constexpr uint32_t kLaterFunctions = 16384;
 
-DataUnit* g_units[kMaxUnits] ALLOMON_GUARDED_BY(units_mutex);
+ALLOMON_LARGE_ZEROS DataUnit* g_units[kMaxUnits] ALLOMON_GUARDED_BY(units_mutex);
 uint32_t g_slots ALLOMON_GUARDED_BY(units_mutex) = 0;  // used so far
 ThreadProfile* g_threads ALLOMON_GUARDED_BY(units_mutex) = nullptr;
 // The length of all counts.  Functions with hooks have places in them.
@@ -62,7 +63,7 @@ DataUnit* NewUnitLocked(uint32_t slot) ALLOMON_REQUIRES(units_mutex) {
 
 // The unit that every process has.  Only pages that are used are touched.
 DataUnit& TheDefaultUnit() {
-  static DataUnit unit;
+  static ALLOMON_LARGE_ZEROS DataUnit unit;
   return unit;
 }
 

@@ -36,8 +36,8 @@ class StackCounts {
   template <typename Visit>
   void ForEachCount(Visit visit) const;
 
-  SegmentedArray<std::atomic<uint64_t>, kSegmentStacks, kSegments> counts_;
   std::atomic<uint64_t> elsewhere_{0};
+  SegmentedArray<std::atomic<uint64_t>, kSegmentStacks, kSegments> counts_;
 };
 
 }  // namespace allomon::internal

@@ -8,6 +8,7 @@
 #include <cerrno>
 #include <cstdlib>
 
+#include "tracker/base/large_object.h"
 #include "tracker/base/own_threads.h"
 #include "tracker/base/signal_frame.h"
 #include "tracker/base/sys/raw_calls.h"
@@ -30,7 +31,7 @@ constexpr pid_t kClaimed = -1;
 
 constexpr size_t kMostThreads = 16384;
 
-ThreadTimer g_timers[kMostThreads];
+ALLOMON_LARGE_ZEROS ThreadTimer g_timers[kMostThreads];
 
 std::atomic<size_t> g_end{0};  // after the last timer that was ever used
 int g_signal = 0;
