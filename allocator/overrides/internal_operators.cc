@@ -4,11 +4,12 @@
 //
 // The blocks come from the backend, whichever malloc the process uses: they are not sampled, so no
 // profile charges the profiler, and they never meet an operator of the host.  Those of a program
-// whose own malloc is seen lie in memory of ours.
+// whose own malloc is seen lie in memory of ours.  The first ones lie in the start room.
 #include <cstddef>
 #include <new>
 
 #include "allocator/host/program_malloc.h"
+#include "allocator/host/start_room.h"
 #include "allocator/host/throw_bad_alloc.h"
 #include "allocator/host/writing_reserve.h"
 #include "allomon_backend.h"
@@ -32,6 +33,11 @@ void* FromBackend(size_t size_bytes, size_t alignment_bytes = kPlainAlignment) {
                                             : backend::Aligned(alignment_bytes, size_bytes);
 }
 
+void* FromRoomOrBackend(size_t size_bytes, size_t alignment_bytes = kPlainAlignment) {
+  void* const first = allomon::internal::TakeFromStartRoom(size_bytes, alignment_bytes);
+  return first != nullptr ? first : FromBackend(size_bytes, alignment_bytes);
+}
+
 // The writer of a profile falls back to a reserve, and is given up if that is exhausted, too.
 void* OrThrow(void* block, size_t size_bytes, size_t alignment_bytes) {
   if (block == nullptr) block = allomon::internal::AllocateForWriter(size_bytes, alignment_bytes);
@@ -42,11 +48,17 @@ void* OrThrow(void* block, size_t size_bytes, size_t alignment_bytes) {
 }
 
 void* Allocate(size_t size_bytes) {
-  void* const first = allomon::internal::AllocateFirstForWriter(size_bytes, kPlainAlignment);
+  void* first = allomon::internal::TakeFromStartRoom(size_bytes, kPlainAlignment);
+  if (first == nullptr) {
+    first = allomon::internal::AllocateFirstForWriter(size_bytes, kPlainAlignment);
+  }
   return first != nullptr ? first : OrThrow(FromBackend(size_bytes), size_bytes, kPlainAlignment);
 }
 
-void Free(void* block) {
+void Free(void* block, size_t size_bytes = 0) {
+  if (allomon::internal::IsInStartRoom(block)) {
+    return allomon::internal::ReleaseToStartRoom(block, size_bytes);
+  }
   if (allomon::internal::IsInReserve(block)) return allomon::internal::ReleaseToReserve();
 #ifdef ALLOMON_BACKEND_IS_THE_HOSTS
   if (allomon::internal::program_malloc_is_seen && allomon::internal::FreeOwn(block)) return;
@@ -60,22 +72,22 @@ void Free(void* block) {
 #define ALLOMON_INTERNAL_NEW(what)                                                         \
   void* __wrap__Zn##what##m(size_t n) { return Allocate(n); }                              \
   void* __wrap__Zn##what##mRKSt9nothrow_t(size_t n, const std::nothrow_t&) noexcept {      \
-    return FromBackend(n);                                                                 \
+    return FromRoomOrBackend(n);                                                           \
   }                                                                                        \
   void* __wrap__Zn##what##mSt11align_val_t(size_t n, size_t a) {                           \
-    return OrThrow(FromBackend(n, a), n, a);                                               \
+    return OrThrow(FromRoomOrBackend(n, a), n, a);                                         \
   }                                                                                        \
   void* __wrap__Zn##what##mSt11align_val_tRKSt9nothrow_t(size_t n, size_t a,               \
                                                          const std::nothrow_t&) noexcept { \
-    return FromBackend(n, a);                                                              \
+    return FromRoomOrBackend(n, a);                                                        \
   }
 
 #define ALLOMON_INTERNAL_DELETE(what)                                                           \
   void __wrap__Zd##what##Pv(void* p) noexcept { Free(p); }                                      \
-  void __wrap__Zd##what##Pvm(void* p, size_t) noexcept { Free(p); }                             \
+  void __wrap__Zd##what##Pvm(void* p, size_t n) noexcept { Free(p, n); }                        \
   void __wrap__Zd##what##PvRKSt9nothrow_t(void* p, const std::nothrow_t&) noexcept { Free(p); } \
   void __wrap__Zd##what##PvSt11align_val_t(void* p, size_t) noexcept { Free(p); }               \
-  void __wrap__Zd##what##PvmSt11align_val_t(void* p, size_t, size_t) noexcept { Free(p); }      \
+  void __wrap__Zd##what##PvmSt11align_val_t(void* p, size_t n, size_t) noexcept { Free(p, n); } \
   void __wrap__Zd##what##PvSt11align_val_tRKSt9nothrow_t(void* p, size_t,                       \
                                                          const std::nothrow_t&) noexcept {      \
     Free(p);                                                                                    \
