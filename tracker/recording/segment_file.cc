@@ -12,6 +12,7 @@
 #include "tracker/base/clock.h"
 #include "tracker/base/lazy_pages.h"
 #include "tracker/base/own_mappings.h"
+#include "tracker/base/page_size.h"
 #include "tracker/base/sys/raw_calls.h"
 #include "tracker/base/waiting.h"
 #include "tracker/recording/bus_errors.h"
@@ -115,6 +116,16 @@ bool AllocateIn(int fd, uint64_t begin, uint64_t end) {
   }
 }
 
+// The first segments: those of the file's header and of the process, of which one page is used, and
+// one for what comes first.  Pages that nobody touches are promised by no disk.
+bool AllocateFirst(int fd) {
+  static_assert(sizeof(FileHeader) <= internal::kLeastPageBytes &&
+                sizeof(SegmentHeader) + sizeof(ProcessRecord) <= internal::kLeastPageBytes);
+  const uint64_t page_bytes = internal::PageBytes();
+  return AllocateIn(fd, 2 * kSegmentBytes, kFirstBytes) && AllocateIn(fd, 0, page_bytes) &&
+         AllocateIn(fd, kSegmentBytes, kSegmentBytes + page_bytes);
+}
+
 }  // namespace
 
 const std::atomic<bool> SegmentFile::kNoHarm{false};
@@ -204,7 +215,7 @@ const char* SegmentFile::MapNew(int fd, uint64_t limit_bytes) {
   limit_bytes_ = limit_bytes;
   struct stat status;
   const char* error = nullptr;
-  if (sys::Fstat(fd, &status) != 0 || !AllocateIn(fd, 0, kFirstBytes)) {
+  if (sys::Fstat(fd, &status) != 0 || !AllocateFirst(fd)) {
     error = "there is no room on its disk, or `ulimit -f` is too small";
   } else {
     error = Map(fd);
