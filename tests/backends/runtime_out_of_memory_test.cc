@@ -161,7 +161,7 @@ TEST(BarrierTest, WithoutMemoryToGrowTheLogIsUsedToItsEnd) {
   const Mutator mutator(*heap);
   const Root<Array<Cell>> old = make_array<Cell>(kCells);
   const Local<Cell> cell = make<Cell>(41, nullptr);
-  old->at(0) = cell;  // makes the log
+  old->at(0) = cell;
   backend::g_realloc_fails = true;
   for (int round = 0; round < 3; ++round) {
     for (size_t i = 0; i < kCells; ++i) {
@@ -172,6 +172,65 @@ TEST(BarrierTest, WithoutMemoryToGrowTheLogIsUsedToItsEnd) {
   backend::g_realloc_fails = false;
   heap->CollectFromTop(CollectionKind::kMajor);
   for (size_t i = 0; i < kCells; ++i) ASSERT_EQ(old->at(i)->head, 41);
+}
+
+// The safepoint is an allocation.
+struct FreshCells {
+  Local<Cell> operator()(size_t i) { return make<Cell>(static_cast<long>(i), nullptr); }
+};
+
+// The safepoint is Safepoint(), and between a thousand of them nothing is allocated.
+struct CellsMadeBefore {
+  Local<Cell> operator()(size_t i) {
+    if (i % cells.size() == 0) {
+      for (size_t k = 0; k < cells.size(); ++k) {
+        cells[k] = make<Cell>(static_cast<long>(i + k), nullptr);
+      }
+    }
+    Safepoint();
+    return cells[i % cells.size()];
+  }
+  std::vector<Local<Cell>> cells = std::vector<Local<Cell>>(1000);
+};
+
+// Fills an old array with young cells while the log cannot grow.
+template <typename Cells>
+void FillWithoutMemory() {
+  constexpr size_t kCells = 50'000;
+  HeapOptions options = Options();
+  options.nursery_bytes = 8 << 20;  // no collection for room
+  const auto heap = Heap::Create(options).value();
+  const Mutator mutator(*heap);
+  const Root<Array<Cell>> old = make_array<Cell>(kCells);
+  Cells cells;
+  const uint64_t before = heap->statistics().minor_collections;
+  backend::g_realloc_fails = true;
+  for (size_t i = 0; i < kCells; ++i) old->at(i) = cells(i);
+  backend::g_realloc_fails = false;
+  EXPECT_GT(heap->statistics().minor_collections, before);
+  heap->CollectFromTop(CollectionKind::kMajor);
+  for (size_t i = 0; i < kCells; ++i) ASSERT_EQ(old->at(i)->head, static_cast<long>(i));
+}
+
+// Without memory to grow the log the next safepoint collects, be it an allocation, one that a
+// tracker samples, or Safepoint().
+TEST(BarrierTest, WithoutMemoryToGrowTheLogTheNextSafepointCollects) {
+  FillWithoutMemory<FreshCells>();
+  FillWithoutMemory<CellsMadeBefore>();
+  Counts counts;
+  ASSERT_TRUE(Tracker::start(1, CountingTracker(&counts)).ok());
+  FillWithoutMemory<FreshCells>();
+  ASSERT_TRUE(Tracker::stop().ok());
+  EXPECT_EQ(counts.born, counts.died);
+}
+
+TEST(BarrierTest, WithoutMemoryForALogNoThreadIsAttached) {
+  const auto heap = Heap::Create(Options()).value();
+  backend::g_realloc_fails = true;
+  EXPECT_THROW(const Mutator mutator(*heap), std::bad_alloc);
+  backend::g_realloc_fails = false;
+  const Mutator mutator(*heap);
+  EXPECT_EQ(make<Cell>(41, nullptr)->head, 41);
 }
 
 constexpr size_t kSlots = 2000;

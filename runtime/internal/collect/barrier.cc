@@ -20,28 +20,19 @@ void CompactLog(Mutator& mutator) {
   ALLOMON_DCHECK("inv.log", std::adjacent_find(mutator.log, t_window.log_top) == t_window.log_top);
 }
 
-bool GrowLog(Mutator& mutator, size_t used) {
-  const size_t capacity = std::max<size_t>(4096, mutator.log_capacity * 2);
-  void* log = backend::Realloc(mutator.log, capacity * sizeof(Slot*));
-  if (log == nullptr) return false;
-  mutator.log = static_cast<Slot**>(log);
-  mutator.log_capacity = capacity;
-  t_window.log_top = mutator.log + used;
-  t_window.log_limit = mutator.log + capacity;
-  return true;
-}
-
 }  // namespace
 
 // The barrier is no safepoint, so a collection cannot empty a full log: callers hold references
 // that it would move, and have stored others that are not logged yet.  The log is compacted and
-// grown. Without memory it is used to its end.
+// grown.  Without memory the thread collects at its next safepoint, and the log's spare part serves
+// until that comes.
 void LogSlotSlow(Slot* slot) noexcept {
   Mutator& mutator = CurrentMutator();
   CompactLog(mutator);
   const size_t used = static_cast<size_t>(t_window.log_top - mutator.log);
-  if (used * 2 >= mutator.log_capacity && !GrowLog(mutator, used)) {
-    ALLOMON_GC_CHECK(used < mutator.log_capacity, "out of memory for remembered slots");
+  if (used * 2 >= mutator.log_capacity && !mutator.GrowLog()) {
+    ALLOMON_GC_CHECK(mutator.UseSpareLog(used), "out of memory for remembered slots");
+    t_window.limit.store(0, std::memory_order_relaxed);
   }
   *t_window.log_top++ = slot;
 }

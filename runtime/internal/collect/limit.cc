@@ -41,6 +41,7 @@ void ShareGap(Mutator& mutator) {
 
 bool WantsAttention(Mutator& mutator) {
   return mutator.no_allocation != 0 || !mutator.runs() || mutator.heap->options.stress_every != 0 ||
+         mutator.log_is_short ||
          (mutator.heap->AnyDue() && !mutator.in_finalizer && !heap_client::InCallback()) ||
          mutator.MayRunRequest();
 }
@@ -59,6 +60,8 @@ void PublishLimit(Mutator& mutator) {
   if (mutator.heap->world.stopping() || mutator.sampler.stale() || mutator.MayRunRequest()) {
     mutator.window->limit.store(0, std::memory_order_relaxed);
   }
+  ALLOMON_DCHECK("inv.log.short", !mutator.log_is_short ||
+                                      mutator.window->limit.load(std::memory_order_relaxed) == 0);
 }
 
 }  // namespace allomon::gc::internal

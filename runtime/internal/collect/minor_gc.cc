@@ -416,7 +416,7 @@ void ReopenNurseries(HeapCore& heap, Staying& staying) {
   for (Mutator* mutator = heap.world.first(); mutator != nullptr; mutator = mutator->next) {
     if (!mutator->weaks.empty()) FilterEphemerons(mutator->weaks);
     mutator->noted_for_check.clear();
-    mutator->window->log_top = mutator->log;
+    mutator->EmptyLog();
   }
   if (!heap.left_weaks.empty()) FilterEphemerons(heap.left_weaks);
   // Survivor() must not be called after this line: the originals are gone.

@@ -27,7 +27,33 @@ bool Mutator::Init(HeapCore* owner, CoroutineStacks* stacks, size_t bytes, bool 
   window->first_root = nullptr;
   window->log_top = window->log_limit = nullptr;
   window->mutator = this;
+  return GrowLog();
+}
+
+bool Mutator::GrowLog() {
+  constexpr size_t kFirstCapacity = 4096;
+  const size_t used = static_cast<size_t>(window->log_top - log);
+  const size_t capacity = std::max(kFirstCapacity, log_capacity * 2);
+  void* const grown = backend::Realloc(log, (capacity + capacity / kSpareLogPart) * sizeof(Slot*));
+  if (grown == nullptr) return false;
+  log = static_cast<Slot**>(grown);
+  log_capacity = capacity;
+  window->log_top = log + used;
+  window->log_limit = log + capacity;
   return true;
+}
+
+bool Mutator::UseSpareLog(size_t used) {
+  const size_t slots = log_capacity + log_capacity / kSpareLogPart;
+  log_is_short = true;
+  window->log_limit = log + slots;
+  return used < slots;
+}
+
+void Mutator::EmptyLog() {
+  window->log_top = log;
+  window->log_limit = log + log_capacity;
+  log_is_short = false;
 }
 
 void Mutator::JoinTracker() {

@@ -62,6 +62,16 @@ class Mutator {
   // Aborts in a NoAllocation scope or a NativeRegion, with the rule that was broken.
   void CheckMayAllocate() const;
 
+  // The log of remembered slots has `log_capacity` places, and a part of that as spare ones, for
+  // stores between a growth that failed and the next safepoint, which collects (inv.log.short).
+  // GrowLog() doubles the log, or makes it; returns false without memory, and it is as before.
+  // UseSpareLog() returns false if those are used, too.  Both are called by the thread itself.
+  static constexpr size_t kSpareLogPart = 8;
+  [[nodiscard]] bool GrowLog();
+  [[nodiscard]] bool UseSpareLog(size_t used);
+  // Collector, when the slots have been visited.
+  void EmptyLog();
+
   // Called by the world, under its mutex.  Between JoinTracker() and LeaveTracker() the sampler
   // learns of sessions, and profilers read the clock.
   void JoinTracker();
@@ -118,6 +128,7 @@ class Mutator {
   uint32_t no_allocation = 0;  // open NoAllocation scopes
   uint32_t stress_count = 0;
   bool in_finalizer = false;
+  bool log_is_short = false;           // inv.log.short: the log could not grow
   bool was_late = false;               // the world has said so, under its mutex
   std::atomic<bool> requested{false};  // RequestAttention() was called since on_request ran
   size_t log_capacity = 0;

@@ -43,6 +43,7 @@ void Attend(Mutator& mutator) {
     const bool major = mutator.stress_count / every % 64 == 0;
     Collect(*mutator.heap, major ? CollectionKind::kMajor : CollectionKind::kMinor, &mutator);
   }
+  if (mutator.log_is_short) Collect(*mutator.heap, CollectionKind::kMinor, &mutator);
   mutator.heap->RunDue(&mutator);
   RunRequest(mutator);
 }
