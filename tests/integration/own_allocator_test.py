@@ -62,18 +62,35 @@ class Filter(ctypes.Structure):
     _fields_ = [("count", ctypes.c_uint16), ("instructions", ctypes.POINTER(Instruction))]
 
 
+def install(*instructions):
+    """Has the kernel judge each system call of this process, and of what it executes."""
+    program = (Instruction * len(instructions))(*instructions)
+    libc = ctypes.CDLL(None, use_errno=True)
+    wanted = Filter(len(instructions), program)
+    if libc.prctl(38, 1, 0, 0, 0) or libc.prctl(22, 2, ctypes.byref(wanted), 0, 0):
+        raise OSError(ctypes.get_errno(), "seccomp")
+
+
 def refuse_pwrite():
-    """From now on pwrite64 fails with EPERM in this process, and in what it executes."""
-    number = {"x86_64": 18, "aarch64": 68}[platform.machine()]
-    program = (Instruction * 4)(
+    """From now on pwrite64 fails with EPERM."""
+    install(
         (0x20, 0, 0, 0),  # loads the call's number
-        (0x15, 0, 1, number),
+        (0x15, 0, 1, {"x86_64": 18, "aarch64": 68}[platform.machine()]),
         (0x06, 0, 0, 0x50001),
         (0x06, 0, 0, 0x7FFF0000),
     )
-    libc = ctypes.CDLL(None, use_errno=True)
-    if libc.prctl(38, 1, 0, 0, 0) or libc.prctl(22, 2, ctypes.byref(Filter(4, program)), 0, 0):
-        raise OSError(ctypes.get_errno(), "seccomp")
+
+
+def end_at_brk():
+    """From now on a brk that moves the heap's end is the end of the process, as in Firefox."""
+    install(
+        (0x20, 0, 0, 0),
+        (0x15, 0, 3, {"x86_64": 12, "aarch64": 214}[platform.machine()]),
+        (0x20, 0, 0, 16),  # loads the first argument's lower half; 0 asks where the end is
+        (0x15, 1, 0, 0),
+        (0x06, 0, 0, 0x80000000),
+        (0x06, 0, 0, 0x7FFF0000),
+    )
 
 
 class OwnAllocator(Case):
@@ -135,6 +152,15 @@ class OwnAllocator(Case):
         # Operators of the executable call its malloc, which is one call and not two.
         self.assertAlmostEqual(self.play("host_with_malloc_and_operators")[1], wanted, delta=400)
 
+    def test_kept_malloc_block_of_two_functions_is_one(self):
+        wanted = self.play("host_with_malloc")[1]
+        _, total = self.play("host_that_wraps_new")
+        said = self.run_plain([runfile(f"{FOLDER}:host_that_wraps_new")]).stdout
+        news = int(re.match(r"news (\d+), ", said)[1])
+        self.assertGreater(news, 1000)
+        # Every other one has the library allocate a string of 21 bytes besides.
+        self.assertAlmostEqual(total, wanted + (news + 1) // 2 * 21, delta=400)
+
     def test_kept_malloc_leaks_are_found_in_modules_of_each_kind(self):
         # The library of the host is bound lazily, the one that is loaded later at once.
         late = "late:" + runfile(f"{FOLDER}:libuser.so")
@@ -186,6 +212,16 @@ class OwnAllocator(Case):
 
     def test_kept_malloc_that_works_between_its_constructor_and_its_destructor_only(self):
         self.check_plain_hosts("use", "leak", "many", live=100_000, hosts=PLAIN_HOSTS[:1])
+
+    def test_kept_malloc_next_one_gives_no_block_of_the_library(self):
+        # The C library's would move the end of the heap.
+        for mode in PLAIN_MODES:
+            env = {"LD_PRELOAD": KEEPING, "ALLOMON_RATE": "1", **mode}
+            argv = [runfile(f"{FOLDER}:host_of_a_time"), "use", "leak", "many"]
+            plain = self.run_plain(argv, preexec_fn=end_at_brk)
+            done = self.run_plain(argv, env, preexec_fn=end_at_brk)
+            self.assertEqual((done.returncode, done.stdout), (0, plain.stdout), done.stderr)
+            self.assertEqual(done.stderr.splitlines()[:1], SEEN.splitlines())
 
     def test_kept_malloc_that_wraps_the_next_one(self):
         self.check_plain_hosts("use", "leak", "many", live=100_000, hosts=PLAIN_HOSTS[1:])

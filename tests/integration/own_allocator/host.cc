@@ -4,6 +4,8 @@
 //
 //   OWN_MALLOC      exports malloc and its relatives
 //   OWN_OPERATORS   exports operator new and delete, but no array, nothrow or sized form of them
+//   WRAPS_NEW       exports operator new and delete; every other new calls the next one in
+//                   symbol look-up, and the others have a library allocate besides
 //   REUSES          hands freed blocks out again, and does what its arguments say
 //   EMBEDS          is the command of Python
 //   FAKES           exports a function of this name, by which something else is recognised
@@ -268,6 +270,24 @@ void operator delete(void* block) noexcept {
 void operator delete(void* block, size_t) noexcept { operator delete(block); }
 
 #endif  // OWN_OPERATORS
+
+#if defined(WRAPS_NEW)
+
+void* operator new(size_t size_bytes) {
+  static const auto next = reinterpret_cast<void* (*)(size_t)>(dlsym(RTLD_NEXT, "_Znwm"));
+  if (++g_news % 2 == 0) return next(size_bytes);
+  free(StringOfTheLibrary());
+  void* const memory = malloc(size_bytes);
+  if (memory == nullptr) throw std::bad_alloc();
+  return memory;
+}
+void operator delete(void* block) noexcept {
+  ++g_deletes;
+  free(block);
+}
+void operator delete(void* block, size_t) noexcept { operator delete(block); }
+
+#endif  // WRAPS_NEW
 
 #if defined(FAKES)
 extern "C" int FAKES() { return 0; }
