@@ -1,5 +1,5 @@
 // The sampled range with little or no room for it.  Each test runs in a process of its own: the
-// range is reserved once.  Its classes of sizes.
+// range is reserved once.  Its classes of sizes.  And the room for the library's first blocks.
 #include "allocator/range/sampled_range.h"
 
 #include <sys/resource.h>
@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "allocator/allocator.h"
+#include "allocator/host/start_room.h"
 #include "allocator/range/size_classes.h"
 #include "gtest/gtest.h"
 #include "tests/support/in_child.h"
@@ -329,6 +330,68 @@ TEST(SizeClassesTest, ReciprocalDividesEveryOffsetOfASpanExactly) {
 TEST(SizeClassesTest, StepsOfHugeRunsDoNotWrap) {
   const uint64_t units = uint64_t{1} << 40;
   EXPECT_EQ(StepUnits(StepIndex(units)), units);
+}
+
+uintptr_t Address(const void* block) { return reinterpret_cast<uintptr_t>(block); }
+
+TEST(StartRoomTest, BlocksLieSideBySideAndAreAligned) {
+  testing::InChild([] {
+    char* const first = static_cast<char*>(TakeFromStartRoom(3, 8));
+    EXPECT_EQ(TakeFromStartRoom(0, 8), first + 16);
+    EXPECT_EQ(TakeFromStartRoom(17, 64), first + 64);
+    EXPECT_EQ(TakeFromStartRoom(1, 16), first + 96);
+    EXPECT_EQ(Address(first) % 64, 0u);
+    EXPECT_TRUE(IsInStartRoom(first));
+    EXPECT_FALSE(IsInStartRoom(first - 1));
+    EXPECT_FALSE(IsInStartRoom(first + kStartRoomBytes));
+    EXPECT_EQ(TakeFromStartRoom(1, 128), nullptr);
+  });
+}
+
+TEST(StartRoomTest, TheLastBlockIsTakenAgainAndNoOther) {
+  testing::InChild([] {
+    void* const first = TakeFromStartRoom(100, 8);
+    void* const second = TakeFromStartRoom(200, 8);
+    ReleaseToStartRoom(first, 100);
+    ReleaseToStartRoom(second, 0);
+    void* const third = TakeFromStartRoom(40, 8);
+    EXPECT_GT(Address(third), Address(second));
+    ReleaseToStartRoom(third, 40);
+    EXPECT_EQ(TakeFromStartRoom(8, 8), third);
+  });
+}
+
+TEST(StartRoomTest, AFullRoomIsGivenUp) {
+  testing::InChild([] {
+    size_t blocks = 0;
+    while (TakeFromStartRoom(4096, 8) != nullptr) ++blocks;
+    EXPECT_EQ(blocks, kStartRoomBytes / 4096);
+    void* const last = start_room + kStartRoomBytes - 4096;
+    EXPECT_EQ(TakeFromStartRoom(16, 8), nullptr);
+    ReleaseToStartRoom(last, 4096);
+    EXPECT_NE(TakeFromStartRoom(4096, 8), nullptr);
+    // A block that does not fit leaves room for smaller ones.
+    EXPECT_EQ(TakeFromStartRoom(kStartRoomBytes, 8), nullptr);
+  });
+}
+
+// Threads that take and end blocks never have one in common.
+TEST(StartRoomTest, ThreadsShareNoBlock) {
+  testing::InChild([] {
+    std::vector<std::thread> threads;
+    for (int number = 1; number <= 2; ++number) {
+      threads.emplace_back([number] {
+        for (int i = 0; i < 100000; ++i) {
+          int* const block = static_cast<int*>(TakeFromStartRoom(sizeof(int), 8));
+          if (block == nullptr) return;
+          *block = number;
+          ASSERT_EQ(*block, number);
+          ReleaseToStartRoom(block, sizeof(int));
+        }
+      });
+    }
+    for (std::thread& thread : threads) thread.join();
+  });
 }
 
 }  // namespace

@@ -114,6 +114,23 @@ class Imports(unittest.TestCase):
         of_this_machine = tuple(map(int, os.confstr("CS_GNU_LIBC_VERSION").split()[1].split(".")))
         self.assertEqual(needed[:2], newest if of_this_machine >= newest else oldest)
 
+    def test_small_variables_lie_side_by_side(self):
+        """A table between them gives nearly each a page of its own, which the start touches.  Large
+        ones are marked (tracker/base/large_object.h).  mimalloc's are its own."""
+        sections = re.findall(r"\[ *(\d+)\] (\.data|\.bss) ", readelf("-S"))
+        self.assertEqual({name for _, name in sections}, {".data", ".bss"})
+        lines = [line.split() for line in readelf("-s").splitlines()]
+        # Sections are numbered in the column before the name; a size from 100,000 on is in hex.
+        ours = {
+            line[7]: int(line[2], 0)
+            for line in lines
+            if len(line) == 8 and line[3] == "OBJECT" and line[6] in dict(sections)
+            and line[7].startswith("_Z")
+        }
+        self.assertGreater(len(ours), 100)
+        self.assertEqual([name for name, size in ours.items() if size >= 4096], [])
+        self.assertLess(sum(ours.values()), 5 * 4096)
+
 
 if __name__ == "__main__":
     sys.exit(unittest.main())
