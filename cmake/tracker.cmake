@@ -22,7 +22,7 @@ list(REMOVE_ITEM core_sources ${tracker_sources} ${counting_sources} ${show_sour
   ${host_signals} ${thread_names} ${gates_sources} ${dwarf_sources} ${mon_sources} ${c_sources}
   "${PROJECT_SOURCE_DIR}/tracker/profile/profile.cc")
 allomon_sources(free_of_heap allocator/host/code_extent.cc allocator/host/high_reservation.cc
-  allocator/host/host_stderr.cc allocator/host/writing_reserve.cc)
+  allocator/host/host_stderr.cc allocator/host/start_room.cc allocator/host/writing_reserve.cc)
 
 allomon_list(square_root tracker/sampling/BUILD SQUARE_ROOT)
 allomon_objects(core ${core_sources} ${free_of_heap})
