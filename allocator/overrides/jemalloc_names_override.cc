@@ -1,10 +1,12 @@
-// Replaces jemalloc's own functions if the program has its own allocator.  The program may pass
-// them one of our blocks, since it may free, resize and measure with them whatever malloc returned
-// (folly, Rust). tcmalloc has some of these names, too.
+// Replaces jemalloc's own functions.  The program may pass them what malloc returned, and malloc's
+// relatives what they returned (folly, Rust, redis 8).  tcmalloc has some of these names, too.
+//
+// Where malloc is replaced, all of them are.  If the program keeps its own allocator, they are that
+// one's, but for our blocks; no block of ours comes from mallocx then.
 //
 // Interface: jemalloc(3), "Non-standard API".  A block of ours is resized by realloc, whose
-// alignment suffices up to 16 bytes; a larger MALLOCX_ALIGN takes a block of the program's
-// allocator.
+// alignment suffices up to 16 bytes; a larger MALLOCX_ALIGN takes a new block.  Arenas and caches
+// of flags are ignored.
 #include <malloc.h>
 
 #include <cstddef>
@@ -12,16 +14,47 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "allocator/alloc_path.h"
 #include "allocator/guard/guarded_block.h"
 #include "allocator/host/writing_reserve.h"
 #include "allocator/range/sampled_range.h"
 #include "allomon_backend.h"
 
+#define ALLOMON_EXPORT __attribute__((visibility("default"), used))
+
+namespace {
+
+constexpr int kZero = 64;  // MALLOCX_ZERO
+constexpr size_t kPlainAlignment = 16;
+
+size_t AlignmentOf(int flags) { return size_t{1} << (flags & 63); }
+
+// For a block of ours.
+void* Resize(void* block, size_t size_bytes, int flags) {
+  if ((flags & kZero) == 0 && AlignmentOf(flags) <= kPlainAlignment) {
+    return realloc(block, size_bytes);
+  }
+  const size_t before_bytes = malloc_usable_size(block);
+  void* moved = nullptr;
+  if (posix_memalign(&moved,
+                     AlignmentOf(flags) < sizeof(void*) ? sizeof(void*) : AlignmentOf(flags),
+                     size_bytes) != 0) {
+    return nullptr;
+  }
+  const size_t kept_bytes = before_bytes < size_bytes ? before_bytes : size_bytes;
+  memcpy(moved, block, kept_bytes);
+  if ((flags & kZero) != 0) {
+    memset(static_cast<char*>(moved) + kept_bytes, 0, size_bytes - kept_bytes);
+  }
+  free(block);
+  return moved;
+}
+
+}  // namespace
+
 #if defined(ALLOMON_BACKEND_IS_THE_HOSTS)
 
 #include <dlfcn.h>
-
-#define ALLOMON_EXPORT __attribute__((visibility("default"), used))
 
 namespace {
 
@@ -35,8 +68,6 @@ bool IsOurs(const void* block) {
   return allomon::internal::TheSampledRange().Contains(block) ||
          allomon::internal::IsGuarded(block) || allomon::internal::IsInReserve(block);
 }
-
-size_t AlignmentOf(int flags) { return size_t{1} << (flags & 63); }
 
 }  // namespace
 
@@ -68,28 +99,46 @@ ALLOMON_EXPORT size_t xallocx(void* block, size_t size_bytes, size_t extra_bytes
 
 ALLOMON_EXPORT void* rallocx(void* block, size_t size_bytes, int flags) noexcept {
   static const auto next = Next<void*(void*, size_t, int)>("rallocx");
-  if (!IsOurs(block)) {
-    return next == nullptr ? realloc(block, size_bytes) : next(block, size_bytes, flags);
+  if (IsOurs(block)) return Resize(block, size_bytes, flags);
+  return next == nullptr ? realloc(block, size_bytes) : next(block, size_bytes, flags);
+}
+
+}  // extern "C"
+
+#else
+
+extern "C" {
+
+ALLOMON_EXPORT void* mallocx(size_t size_bytes, int flags) noexcept {
+  if (AlignmentOf(flags) <= kPlainAlignment) {
+    return (flags & kZero) != 0 ? allomon::internal::AllocateZeroedFast(size_bytes)
+                                : allomon::internal::AllocateFast(size_bytes);
   }
-  constexpr int kZero = 64;  // MALLOCX_ZERO
-  constexpr size_t kPlainAlignment = 16;
-  if ((flags & kZero) == 0 && AlignmentOf(flags) <= kPlainAlignment) {
-    return realloc(block, size_bytes);
-  }
-  const size_t before_bytes = malloc_usable_size(block);
-  void* moved = nullptr;
-  if (posix_memalign(&moved,
-                     AlignmentOf(flags) < sizeof(void*) ? sizeof(void*) : AlignmentOf(flags),
-                     size_bytes) != 0) {
-    return nullptr;
-  }
-  const size_t kept_bytes = before_bytes < size_bytes ? before_bytes : size_bytes;
-  memcpy(moved, block, kept_bytes);
-  if ((flags & kZero) != 0) {
-    memset(static_cast<char*>(moved) + kept_bytes, 0, size_bytes - kept_bytes);
-  }
-  free(block);
-  return moved;
+  void* const block = allomon::internal::AllocateAlignedFast(AlignmentOf(flags), size_bytes);
+  if (block != nullptr && (flags & kZero) != 0) memset(block, 0, size_bytes);
+  return block;
+}
+
+ALLOMON_EXPORT size_t nallocx(size_t size_bytes, int flags) noexcept {
+  const size_t mask = AlignmentOf(flags) - 1;
+  return allomon::backend::GoodSize((size_bytes + mask) & ~mask);
+}
+
+ALLOMON_EXPORT void dallocx(void* block, int) noexcept { free(block); }
+
+ALLOMON_EXPORT void sdallocx(void* block, size_t, int) noexcept { free(block); }
+
+ALLOMON_EXPORT size_t sallocx(const void* block, int) noexcept {
+  return malloc_usable_size(const_cast<void*>(block));
+}
+
+// Blocks are not resized in place.
+ALLOMON_EXPORT size_t xallocx(void* block, size_t, size_t, int) noexcept {
+  return malloc_usable_size(block);
+}
+
+ALLOMON_EXPORT void* rallocx(void* block, size_t size_bytes, int flags) noexcept {
+  return Resize(block, size_bytes, flags);
 }
 
 }  // extern "C"

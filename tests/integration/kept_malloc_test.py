@@ -108,6 +108,17 @@ class KeptMallocTest(unittest.TestCase):
         done = self.play("", ALLOMON, "run", "-q", "-o", "x", HOST, ALLOMON_BACKEND="host")
         self.assertEqual((done.returncode, done.stderr), (0, ""))
 
+    def test_functions_of_a_jemalloc_that_is_replaced_are_replaced_as_well(self):
+        path = ALLOCATORS["jemalloc"]
+        if not os.path.exists(path):
+            self.skipTest("jemalloc is not installed")
+        plain = self.play(path)
+        for setting, variables in SETTINGS.items():
+            with self.subTest(setting):
+                done = self.play(f"{REPLACING}:{path}", **variables)
+                wanted = plain.stdout.replace("has most", "has little")
+                self.assertEqual((done.stdout, done.returncode), (wanted, plain.returncode))
+
     def test_reports_say_which_malloc_ran(self):
         jemalloc = ALLOCATORS["jemalloc"]
         cases = [

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 __attribute__((weak)) int mallctl(const char*, void*, size_t*, void*, size_t);
+__attribute__((weak)) void* mallocx(size_t, int);
 __attribute__((weak)) void dallocx(void*, int);
 __attribute__((weak)) void sdallocx(void*, size_t, int);
 __attribute__((weak)) void* rallocx(void*, size_t, int);
@@ -91,6 +92,16 @@ static void UseOthers(void) {
       dallocx(block, 0);
     else
       free(block);
+  }
+  /* And the other way round, as redis 8 does it. */
+  for (int i = 0; mallocx != NULL && i < 2000; ++i) {
+    char* block = mallocx(300, i % 2 == 0 ? 0 : 64 | 6);
+    Expect(block != NULL && malloc_usable_size(block) >= 300 && malloc_usable_size(block) < 5000);
+    if (i % 2 != 0) Expect((uintptr_t)block % 64 == 0 && block[0] == 0 && block[299] == 0);
+    memset(block, 7, 300);
+    block = realloc(block, 500);
+    Expect(block != NULL && block[299] == 7);
+    free(block);
   }
 }
 
