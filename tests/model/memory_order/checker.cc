@@ -518,6 +518,7 @@ void BeginRun() {
     fiber.begun = fiber.done = fiber.waits = fiber.fresh = false;
     fiber.until = nullptr;
     fiber.now = fiber.acquired = fiber.released = View{};
+    fiber.now.steps[i] = 1;  // all threads know of step 0
   }
 }
 

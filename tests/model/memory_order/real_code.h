@@ -45,6 +45,12 @@ T BuiltinAdd(T* at, Value value, int order, const Where& where) {
                             static_cast<std::memory_order>(order), where));
 }
 
+template <typename T, typename Value>
+T BuiltinOr(T* at, Value value, int order, const Where& where) {
+  return FromWord<T>(Update(at, sizeof(T), Operation::kOr, ToWord(static_cast<T>(value)),
+                            static_cast<std::memory_order>(order), where));
+}
+
 }  // namespace allomon::model
 
 // SameFrames() then compares words by atomic loads.
@@ -65,6 +71,8 @@ T BuiltinAdd(T* at, Value value, int order, const Where& where) {
   ::allomon::model::BuiltinStore(at, *(value), order, ALLOMON_MODEL_WHERE)
 #define __atomic_fetch_add(at, value, order) \
   ::allomon::model::BuiltinAdd(at, value, order, ALLOMON_MODEL_WHERE)
+#define __atomic_fetch_or(at, value, order) \
+  ::allomon::model::BuiltinOr(at, value, order, ALLOMON_MODEL_WHERE)
 
 // Threads wait for each other in the checker, and have numbers of their own there.
 #define ALLOMON_TRACKER_BASE_WAITING_H_
