@@ -93,14 +93,18 @@ static void UseOthers(void) {
     else
       free(block);
   }
-  /* And the other way round, as redis 8 does it. */
-  for (int i = 0; mallocx != NULL && i < 2000; ++i) {
-    char* block = mallocx(300, i % 2 == 0 ? 0 : 64 | 6);
-    Expect(block != NULL && malloc_usable_size(block) >= 300 && malloc_usable_size(block) < 5000);
-    if (i % 2 != 0) Expect((uintptr_t)block % 64 == 0 && block[0] == 0 && block[299] == 0);
-    memset(block, 7, 300);
+  /* And the other way round, as redis 8 does it.  What malloc's relatives are asked for is the same
+   * without jemalloc. */
+  for (int i = 0; i < 2000; ++i) {
+    char* block = NULL;
+    if (mallocx != NULL) {
+      block = mallocx(300, i % 2 == 0 ? 0 : 64 | 6);
+      Expect(block != NULL && malloc_usable_size(block) >= 300 && malloc_usable_size(block) < 5000);
+      if (i % 2 != 0) Expect((uintptr_t)block % 64 == 0 && block[0] == 0 && block[299] == 0);
+      memset(block, 7, 300);
+    }
     block = realloc(block, 500);
-    Expect(block != NULL && block[299] == 7);
+    Expect(block != NULL && (mallocx == NULL || block[299] == 7));
     free(block);
   }
 }
