@@ -42,7 +42,7 @@ void* TakeFromStartRoomSlow(size_t size_bytes, size_t alignment_bytes) {
   return start_room + begin;
 }
 
-// If the block is the last one, nobody else can end the room there, so the exchange succeeds or
+// No other thread can end the room at the end of its last block, so the exchange succeeds unless
 // another block has been taken since.
 void ReleaseToStartRoom(void* block, size_t size_bytes) {
   if (size_bytes == 0) return;

@@ -1,6 +1,6 @@
 // Memory for the first blocks that the preloaded library's own code takes by operator new.
 //
-// What starts a profile or a recording takes dozens of blocks of a dozen sizes.  The backend takes
+// The start of a profile or a recording takes dozens of blocks of a dozen sizes.  The backend takes
 // two fresh pages for each class of sizes, and 32 MiB of addresses for the first block of all; here
 // the blocks are adjacent.  The room is a global object: its blocks are no part of the program's
 // heap, and no leak of it.  They are used up by the start of the program, or some time later.

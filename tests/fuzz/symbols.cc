@@ -1,12 +1,12 @@
-// Packs of symbols.  A pack that is accepted has frames at each of its addresses, and writing what
-// it has gives a pack that has the same.
+// Packs of symbols.  A pack that is accepted has frames at each of its addresses, and its
+// contents, written again, are a pack with the same contents.
 #include "tests/fuzz/target.h"
 #include "tools/symbols/symbol_pack.h"
 
 namespace allomon::fuzz {
 namespace {
 
-// Returns the text of what the pack has, as a pack of a pack is made.
+// Returns the text of the pack's contents, as a pack of a pack is made.
 std::string Repacked(const SymbolPack& pack) {
   SymbolPackWriter writer;
   for (const auto& [key, code] : pack.code()) {

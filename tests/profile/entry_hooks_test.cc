@@ -220,7 +220,7 @@ TEST(EntryHooksTest, SignalHandlerOnItsOwnStackLeavesTheInterruptedStackAlone) {
 volatile bool ticked;
 volatile uint32_t ticks_function;
 
-// What a tick of a time profile would be charged to.
+// The function to which a tick of a time profile would be charged.
 void Tick(int, siginfo_t*, void* context) {
   const FrameState interrupted = internal::InterruptedFrame(context);
   const internal::BusyScope busy;
@@ -247,7 +247,7 @@ TEST(EntryHooksTest, TickIsChargedToTheFunctionThatItInterrupts) {
       action.sa_flags = SA_SIGINFO;
       ASSERT_EQ(sigaction(SIGALRM, &action, nullptr), 0);
       const NamedProfile profile = CountStacks([loop] {
-        // As long after the call as the loop surely runs.
+        // So long after the call the loop surely runs.
         const itimerval soon = {{0, 0}, {0, 50'000}};
         ASSERT_EQ(setitimer(ITIMER_REAL, &soon, nullptr), 0);
         loop(&ticked);

@@ -9,7 +9,7 @@
 //   ALLOMON_LARGE_DATA EntryTable entry_table;  // initialised at compile time to something else
 //
 // The mark stands at the definition.  A variable of a template or an inline one cannot have it.
-// What it marks is as before: no page is touched before it is used, and nothing calls anything.
+// A marked object is as before: no page is touched before it is used, and nothing calls anything.
 #ifndef ALLOMON_TRACKER_BASE_LARGE_OBJECT_H_
 #define ALLOMON_TRACKER_BASE_LARGE_OBJECT_H_
 

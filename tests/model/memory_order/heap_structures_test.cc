@@ -212,7 +212,7 @@ MarkingUnderTest* marking_under_test = nullptr;
 
 }  // namespace
 
-// As MarkCycle::Note() does while there is room.
+// Does the same as MarkCycle::Note() while there is room.
 void NoteForCycle(Mutator& mutator, Object* object) { mutator.notes[mutator.n_notes++] = object; }
 Mutator& CurrentMutator() { return *mutator_under_test; }
 
