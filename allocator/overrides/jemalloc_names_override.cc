@@ -2,7 +2,7 @@
 // relatives what they returned (folly, Rust, redis 8).  tcmalloc has some of these names, too.
 //
 // Where malloc is replaced, all of them are.  If the program keeps its own allocator, they are that
-// one's, but for our blocks; no block of ours comes from mallocx then.
+// one's, but for our blocks, and mallocx is malloc, unless its flags name an arena or a cache.
 //
 // Interface: jemalloc(3), "Non-standard API".  A block of ours is resized by realloc, whose
 // alignment suffices up to 16 bytes; a larger MALLOCX_ALIGN takes a new block.  Arenas and caches
@@ -20,17 +20,18 @@
 #include "allocator/range/sampled_range.h"
 #include "allomon_backend.h"
 
-#define ALLOMON_EXPORT __attribute__((visibility("default"), used))
+#define ALLOMON_EXPORT ALLOMON_MALLOC_SECTION __attribute__((visibility("default"), used))
 
 namespace {
 
-constexpr int kZero = 64;  // MALLOCX_ZERO
+constexpr int kZero = 64;                                // MALLOCX_ZERO
+[[maybe_unused]] constexpr int kAlignmentAndZero = 127;  // the other bits: MALLOCX_ARENA, _TCACHE
 constexpr size_t kPlainAlignment = 16;
 
 size_t AlignmentOf(int flags) { return size_t{1} << (flags & 63); }
 
-// For a block of ours.
-void* Resize(void* block, size_t size_bytes, int flags) {
+// For a block of ours.  Inline, so that call stacks begin with the caller of rallocx.
+__attribute__((always_inline)) inline void* Resize(void* block, size_t size_bytes, int flags) {
   if ((flags & kZero) == 0 && AlignmentOf(flags) <= kPlainAlignment) {
     return realloc(block, size_bytes);
   }
@@ -48,6 +49,16 @@ void* Resize(void* block, size_t size_bytes, int flags) {
   }
   free(block);
   return moved;
+}
+
+__attribute__((always_inline)) inline void* AllocateWithFlags(size_t size_bytes, int flags) {
+  if (AlignmentOf(flags) <= kPlainAlignment) {
+    return (flags & kZero) != 0 ? allomon::internal::AllocateZeroedFast(size_bytes)
+                                : allomon::internal::AllocateFast(size_bytes);
+  }
+  void* const block = allomon::internal::AllocateAlignedFast(AlignmentOf(flags), size_bytes);
+  if (block != nullptr && (flags & kZero) != 0) memset(block, 0, size_bytes);
+  return block;
 }
 
 }  // namespace
@@ -72,6 +83,12 @@ bool IsOurs(const void* block) {
 }  // namespace
 
 extern "C" {
+
+ALLOMON_EXPORT void* mallocx(size_t size_bytes, int flags) noexcept {
+  static const auto next = Next<void*(size_t, int)>("mallocx");
+  if (next != nullptr && (flags & ~kAlignmentAndZero) != 0) return next(size_bytes, flags);
+  return AllocateWithFlags(size_bytes, flags);
+}
 
 ALLOMON_EXPORT void dallocx(void* block, int flags) noexcept {
   static const auto next = Next<void(void*, int)>("dallocx");
@@ -110,13 +127,7 @@ ALLOMON_EXPORT void* rallocx(void* block, size_t size_bytes, int flags) noexcept
 extern "C" {
 
 ALLOMON_EXPORT void* mallocx(size_t size_bytes, int flags) noexcept {
-  if (AlignmentOf(flags) <= kPlainAlignment) {
-    return (flags & kZero) != 0 ? allomon::internal::AllocateZeroedFast(size_bytes)
-                                : allomon::internal::AllocateFast(size_bytes);
-  }
-  void* const block = allomon::internal::AllocateAlignedFast(AlignmentOf(flags), size_bytes);
-  if (block != nullptr && (flags & kZero) != 0) memset(block, 0, size_bytes);
-  return block;
+  return AllocateWithFlags(size_bytes, flags);
 }
 
 ALLOMON_EXPORT size_t nallocx(size_t size_bytes, int flags) noexcept {

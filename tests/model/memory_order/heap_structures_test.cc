@@ -107,6 +107,8 @@ void Mutator::JoinTracker() {}
 void Mutator::LeaveTracker() {}
 void Mutator::NoteStand() {}
 bool Mutator::MayRunRequest() const { return false; }
+bool Mutator::GrowLog() { return false; }
+bool Mutator::UseSpareLog(size_t) { return false; }
 bool HeapCore::AnyDue() const { return false; }
 void HeapCore::CountBornOld(uint64_t, size_t) {}
 size_t Nursery::room_bytes() const { return 64; }
