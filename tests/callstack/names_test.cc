@@ -52,6 +52,7 @@ TEST(Wrappers, KnownOnesAreOfManyPrograms) {
                            "system__pool_global__allocate",
                            "system__storage_pools__subpools__allocate_any_controlled",
                            "x264_malloc",
+                           "zmalloc_with_flags",
                            "x265::x265_malloc(unsigned long)",
                            "ngx_palloc_large",
                            "QArrayData::allocate(QArrayData**, long long, long long)",
