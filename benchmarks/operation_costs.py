@@ -5,6 +5,9 @@ long loop, and bytes of the tracker's own memory per live sample.
   bazel run //benchmarks:operation_costs                 the table
   bazel run //benchmarks:operation_costs -- --update     writes the golden table of this build
   bazel run //benchmarks:operation_costs -- --in-place   the costs of in-place samples
+  bazel run //benchmarks:operation_costs -- --aarch64=OPERATION ROOT [--update]
+                      instructions of 64-bit Arm, counted by qemu-aarch64: of the program operation
+                      that --config=aarch64 builds, with the libraries of a root of Debian
 """
 
 import argparse
@@ -19,7 +22,9 @@ import fast_path  # noqa: E402
 import golden_tables  # noqa: E402
 
 GOLDEN = "operation_costs.golden"
+GOLDEN_AARCH64 = "operation_costs_aarch64.golden"
 SHORT, LONG = 2_000, 12_000
+SHORT_BY_QEMU, LONG_BY_QEMU = 200, 1_200  # it writes a line for each instruction
 LIVE_SAMPLES = 200_000
 
 # name -> the operation that is counted
@@ -65,6 +70,39 @@ def slope(root, name):
     return (long - short) / (LONG - SHORT)
 
 
+def instructions_by_qemu(qemu, arguments):
+    """The number of instructions that a program for 64-bit Arm executes.  qemu translates each
+    into a block of its own, and says which block it enters."""
+    reading, writing = os.pipe()
+    command = [*qemu, "-singlestep", "-d", "exec,nochain", "-D", f"/dev/fd/{writing}", *arguments]
+    with subprocess.Popen(command, pass_fds=[writing], stdout=subprocess.DEVNULL) as process:
+        os.close(writing)
+        count, rest = 0, b""
+        with os.fdopen(reading, "rb") as log:
+            while piece := log.read(1 << 20):
+                lines = (rest + piece).split(b"\n")
+                rest = lines.pop()
+                count += sum(line.startswith(b"Trace ") for line in lines)
+    if process.returncode != 0:
+        raise RuntimeError(f"{' '.join(arguments)} under qemu: status {process.returncode}")
+    return count
+
+
+def aarch64(file, root, update):
+    qemu = ["qemu-aarch64", "-L", root]
+    built = subprocess.run([*qemu, file, "--built-with"], capture_output=True, text=True,
+                           check=True).stdout.strip()
+    costs = {}
+    for name in INSTRUCTIONS:
+        short, long = (instructions_by_qemu(qemu, [file, name, str(count)])
+                       for count in (SHORT_BY_QEMU, LONG_BY_QEMU))
+        costs[name] = (long - short) / (LONG_BY_QEMU - SHORT_BY_QEMU)
+    text = table(f"64-bit Arm; {built}", costs)
+    print(text, end="")
+    if update:
+        golden_tables.write(GOLDEN_AARCH64, built, text)
+
+
 def in_place(root):
     """Prints a table of operations, and one of pairs in a heap of 200,000 blocks."""
     for name, what in IN_PLACE.items():
@@ -106,7 +144,11 @@ def main():
     parser = argparse.ArgumentParser(description="Costs of single operations.")
     parser.add_argument("--update", action="store_true", help="write the golden table")
     parser.add_argument("--in-place", action="store_true", help="costs of in-place samples")
+    parser.add_argument("--aarch64", nargs=2, metavar=("OPERATION", "ROOT"),
+                        help="instructions of 64-bit Arm")
     options = parser.parse_args()
+    if options.aarch64:
+        return aarch64(*map(os.path.realpath, options.aarch64), options.update)
     root = os.getcwd()  # `bazel run` starts this program in the folder of the binaries
     if options.in_place:
         return in_place(root)

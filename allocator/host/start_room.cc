@@ -37,7 +37,10 @@ void* TakeFromStartRoomSlow(size_t size_bytes, size_t alignment_bytes) {
       if (size_bytes <= kSmallBytes) start_room_used_bytes.store(kStartRoomBytes);
       return nullptr;
     }
-  } while (!start_room_used_bytes.compare_exchange_weak(used, end, std::memory_order_relaxed));
+    // The acquire pairs with the release in ReleaseToStartRoom(): the former owner of these bytes
+    // has written its last before the new one writes.
+  } while (!start_room_used_bytes.compare_exchange_weak(used, end, std::memory_order_acquire,
+                                                        std::memory_order_relaxed));
   ALLOMON_DCHECK("inv.start.room", begin >= used && IsInStartRoom(start_room + end - 1));
   return start_room + begin;
 }
@@ -48,7 +51,9 @@ void ReleaseToStartRoom(void* block, size_t size_bytes) {
   if (size_bytes == 0) return;
   const size_t begin = static_cast<size_t>(static_cast<char*>(block) - start_room);
   size_t end = begin + TakenBytes(size_bytes);
-  start_room_used_bytes.compare_exchange_strong(end, begin, std::memory_order_relaxed);
+  // The release pairs with the acquire in TakeFromStartRoomSlow().
+  start_room_used_bytes.compare_exchange_strong(end, begin, std::memory_order_release,
+                                                std::memory_order_relaxed);
 }
 
 }  // namespace allomon::internal
