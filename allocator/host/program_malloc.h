@@ -39,9 +39,9 @@ struct UnnamedFunction {
 };
 
 // Finds the function of the executable's malloc that has this address, or the one of ours in front
-// of it that starts there.  While the program's malloc is not seen there is none.  Any thread, also
-// in a signal handler: reads constant tables, takes no lock, does not allocate.  Cost: a look at
-// some 50 symbols.
+// of it that starts there.  The result has no name while the program's malloc is not seen.  Any
+// thread, also in a signal handler: reads constant tables, takes no lock, does not allocate.  Cost:
+// a look at some 50 symbols.
 UnnamedFunction FindUnnamedFunction(const void* address);
 
 // Whether a profile, a recording, the guard or an order (ALLOMON_PROFILE=idle) may need the

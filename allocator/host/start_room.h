@@ -34,8 +34,8 @@ inline bool IsInStartRoom(const void* block) {
          kStartRoomBytes;
 }
 
-// Ends a block.  Its bytes are taken again only if it was the last one and `size_bytes` is what it
-// was taken with; 0 is for a size that is not known.
+// Ends a block.  Its bytes are taken again only if it was the last one and `size_bytes` is its size
+// as it was taken; 0: the size is not known.
 void ReleaseToStartRoom(void* block, size_t size_bytes);
 
 }  // namespace allomon::internal

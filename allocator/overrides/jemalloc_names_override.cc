@@ -24,13 +24,12 @@
 
 namespace {
 
-constexpr int kZero = 64;                                // MALLOCX_ZERO
-[[maybe_unused]] constexpr int kAlignmentAndZero = 127;  // the other bits: MALLOCX_ARENA, _TCACHE
+constexpr int kZero = 64;  // MALLOCX_ZERO
 constexpr size_t kPlainAlignment = 16;
 
 size_t AlignmentOf(int flags) { return size_t{1} << (flags & 63); }
 
-// For a block of ours.  Inline, so that call stacks begin with the caller of rallocx.
+// Resizes a block of ours.  Inline, so that call stacks begin with the caller of rallocx.
 __attribute__((always_inline)) inline void* Resize(void* block, size_t size_bytes, int flags) {
   if ((flags & kZero) == 0 && AlignmentOf(flags) <= kPlainAlignment) {
     return realloc(block, size_bytes);
@@ -68,6 +67,8 @@ __attribute__((always_inline)) inline void* AllocateWithFlags(size_t size_bytes,
 #include <dlfcn.h>
 
 namespace {
+
+constexpr int kAlignmentAndZero = 127;  // the other bits: MALLOCX_ARENA, MALLOCX_TCACHE
 
 // Returns nullptr if the program's allocator does not have the function.
 template <typename Signature>

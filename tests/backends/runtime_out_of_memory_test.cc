@@ -212,8 +212,8 @@ void FillWithoutMemory() {
   for (size_t i = 0; i < kCells; ++i) ASSERT_EQ(old->at(i)->head, static_cast<long>(i));
 }
 
-// Without memory to grow the log the next safepoint collects, be it an allocation, one that a
-// tracker samples, or Safepoint().
+// The next safepoint collects if the log cannot grow, be it an allocation, one that a tracker
+// samples, or Safepoint().
 TEST(BarrierTest, WithoutMemoryToGrowTheLogTheNextSafepointCollects) {
   FillWithoutMemory<FreshCells>();
   FillWithoutMemory<CellsMadeBefore>();

@@ -139,7 +139,7 @@ char* YoungPages() {
   return pages;
 }
 
-// A thread of the program; all zero but for what a program sets.
+// A thread of the program.  Members that a program does not set are zero.
 Mutator* mutator_under_test = nullptr;
 
 template <typename T, typename... Arguments>

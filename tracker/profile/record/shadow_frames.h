@@ -12,7 +12,7 @@
 //                `record` is the frame pointer of code that runs on `stack`, and records lie at
 //                `lowest` or above.  The last argument is the answer if there is no record below
 //                the function's frame: neither it nor what it called has stored a return address.
-//                x86-64 needs none of these.  Cost: a word on x86-64, up to 64 frame records on
+//                x86-64 uses `entry` alone.  Cost: a word on x86-64, up to 64 frame records on
 //                64-bit Arm.
 //   BodyOf(hook) an address that the unwind table of the function with this hook has, for 64-bit
 //                Arm; any of the function on x86-64
