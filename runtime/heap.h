@@ -119,8 +119,8 @@ class Heap {
 
 // Attaches the thread to the heap for the length of a scope.  A thread can be attached to one heap
 // at a time.  Aborts when the thread is already attached, or when Roots of the thread are alive at
-// the end.  Locals of the thread must not be used after the end. Cost: a nursery, and two minor
-// collections.
+// the end.  Locals of the thread must not be used after the end.  Cost: a mutex where another
+// thread has left its nursery, else a nursery and a stop of the world.
 class Mutator {
  public:
   // Throws std::bad_alloc when the limit, or the system, leaves no room for a nursery.

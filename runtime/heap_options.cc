@@ -120,7 +120,7 @@ absl::Status HeapOptions::Validate() const {
     return Bad("limit", "must be 0 (none) or at least 2M, the unit in which the heap grows");
   }
   if (collectors > kMostCollectors) return Bad("collectors", "must be at most 32");
-  if (mark_stack_entries < 16) return Bad("mark_stack", "must be at least 16");
+  if (mark_stack_entries < kLeastMarkStackEntries) return Bad("mark_stack", "must be at least 16");
   return absl::OkStatus();
 }
 

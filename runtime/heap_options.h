@@ -73,17 +73,19 @@ struct HeapOptions {
   // computes without an allocation, a Safepoint() or a NativeRegion.  0: none is.
   uint32_t late_thread_ms = 0;
 
-  // The most threads that do a minor collection: the one that collects, and threads of the heap,
-  // which are started when collections have survivors.  At most 32.  0: as many as there are
-  // processors, but no more than four.  For machines whose processors have no other work: a
-  // collection waits for a thread that another program keeps from running.  Without effect on one
-  // processor, and without `background`.
+  // The most threads that do a minor collection, or mark while the world is stopped: the one that
+  // collects, and threads of the heap, which are started when collections have survivors.  At most
+  // 32.  0: as many as there are processors, but no more than four.  For machines that have
+  // processors without other work: a collection waits for a thread that another program keeps from
+  // running.  Without effect on one processor, and without `background`.
   uint32_t collectors = 1;
   static constexpr uint32_t kMostCollectors = 32;
 
-  // Several threads collect where this many bytes are expected to survive, by the last collections.
-  // For fewer, waking a thread takes too long.  0: each collection, for tests.
+  // Several threads collect where this many bytes are expected to survive, by the last collections,
+  // and mark where kMarkedPerMoved times as many are.  For fewer, waking a thread takes too long.
+  // 0: each collection, for tests.
   size_t collectors_from_bytes = size_t{512} << 10;
+  static constexpr size_t kMarkedPerMoved = 8;
 
   // For tests.  Ends a slice after this many looks at the clock, however little time has passed;
   // looks are some 64 objects apart.  0: slices end by time alone.
@@ -91,6 +93,7 @@ struct HeapOptions {
 
   // Entries of the mark stack.  When it is full, marking falls back to scanning the heap.
   size_t mark_stack_entries = size_t{1} << 26;
+  static constexpr size_t kLeastMarkStackEntries = 16;
 
   // Called when the limit is reached (or the system refuses memory) and a major collection has not
   // helped.  Runs on the allocating thread, and may drop references.  Returns whether to try once

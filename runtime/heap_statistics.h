@@ -27,6 +27,7 @@ struct HeapStatistics {
   uint64_t minor_collections = 0;
   uint64_t parallel_collections = 0;  // those among them that more than one thread may have done
   uint64_t major_collections = 0;     // that have ended marking; each begins with a minor one
+  uint64_t parallel_markings = 0;     // those among them that more than one thread may have marked
 
   uint64_t old_space_bytes = 0;  // chunks and large objects, bounded by limit_bytes
   uint64_t peak_old_space_bytes = 0;

@@ -147,9 +147,13 @@ __attribute__((always_inline)) inline bool RunAlloc(Session& session, const Bloc
                      : session.client().AllocMajor(allocation, value);
 }
 
-void CountDrop(Session& session, const Block& block) {
+void CountUnfollowed(Session& session, const Block& block) {
   session.counters().dropped_blocks.fetch_add(1, std::memory_order_relaxed);
   session.counters().dropped_bytes.fetch_add(block.size_bytes, std::memory_order_relaxed);
+}
+
+void CountDrop(Session& session, const Block& block) {
+  CountUnfollowed(session, block);
   session.client().Dropped(block.size_bytes);
 }
 
@@ -378,10 +382,12 @@ BlockHandle ReportFollowed(const Block& block, const FrameState& caller) {
 void DropSample(const Block& block) {
   ThreadState& thread = CurrentThread();
   const EndOfTrial end_of_trial{thread};
+  // As many as the heap took from the countdown, also for a size with which that sum wraps.
+  thread.meter.TakeBack(WordsWithHeaderFast(block.size_bytes));
   for (uint32_t i = 0; i < thread.active.count; ++i) {
     if (t_trial.hits[i] == 0) continue;
     PinnedSession session(thread.active.items[i].id);
-    if (session) CountDrop(*session, block);
+    if (session) CountUnfollowed(*session, block);
   }
 }
 

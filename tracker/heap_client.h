@@ -80,8 +80,9 @@ BlockHandle ReportFollowed(const Block& block, const FrameState& caller);
 // get it.  For sessions that follow blocks no callback runs, and a drop is counted.
 void ReportUnplaced(const Block& block, const FrameState& caller);
 
-// Reports that the allocation failed after all (out of memory).  The drop is counted for each
-// session that was hit.
+// Reports that the allocation failed after all (out of memory).  The statistics of each session
+// that was hit count a drop.  Recordings do not, since they lack nothing, and the block's words do
+// not count as allocated.
 void DropSample(const Block& block);
 
 // Runs the promote callbacks of a block that has left the nursery alive.  *handle becomes the new

@@ -1,5 +1,9 @@
 // The backend refuses the n-th block, for every n.  Nothing breaks at any of these points, and the
 // heap works again when there is memory.
+#include <sys/wait.h>
+#include <ucontext.h>
+#include <unistd.h>
+
 #include <atomic>
 #include <new>
 #include <string>
@@ -233,6 +237,214 @@ TEST(BarrierTest, WithoutMemoryForALogNoThreadIsAttached) {
   EXPECT_EQ(make<Cell>(41, nullptr)->head, 41);
 }
 
+constexpr size_t kVisitors = 24;  // more than a heap keeps the nurseries of
+
+struct Visits {
+  Root<Array<Cell>> keys = make_array<Cell>(kVisitors);
+  Root<Array<Ephemeron<Cell, Cell>>> pairs = make_array<Ephemeron<Cell, Cell>>(kVisitors);
+  bool refused = false;
+};
+
+// A thread that leaves young objects, an ephemeron among them, and that attaches beside another one
+// if it is asked to.
+void Visit(Heap& heap, Visits* visits, size_t i, bool beside_another) {
+  try {
+    const Mutator mutator(heap);
+    const Local<Cell> key = make<Cell>(static_cast<long>(i), nullptr);
+    const Local<Cell> value = make<Cell>(static_cast<long>(i) + 1, nullptr);
+    visits->pairs->at(i) = make_ephemeron<Cell, Cell>(key, value);
+    visits->keys->at(i) = key;
+    if (!beside_another) return;
+    const NativeRegion region;
+    std::thread(Visit, std::ref(heap), visits, i + 1, false).join();
+  } catch (const std::bad_alloc&) {
+    visits->refused = true;
+  }
+}
+
+// Visitors take over what others have left.  Returns whether memory was refused.
+bool HaveVisitorsWithFailureAt(long n) {
+  Counts counts;
+  EXPECT_TRUE(Tracker::start(1, CountingTracker(&counts)).ok());
+  bool refused = false;
+  {
+    const auto heap = Heap::Create(Options()).value();
+    const Mutator mutator(*heap);
+    Visits visits;
+    {
+      const NativeRegion region;
+      backend::g_failing = Failing::kAll;
+      backend::g_fail_at = n;
+      for (size_t i = 0; i < kVisitors; i += 2) {
+        std::thread(Visit, std::ref(*heap), &visits, i, true).join();
+      }
+    }
+    refused = visits.refused || backend::g_fail_at == 1;
+    try {
+      // This collects what the visitors have left, perhaps without memory.
+      for (int i = 0; i < 30'000; ++i) make<Cell>(i, nullptr);
+    } catch (const std::bad_alloc&) {
+      refused = true;
+    }
+    backend::g_fail_at = 0;
+    for (const CollectionKind kind : {CollectionKind::kMinor, CollectionKind::kMajor}) {
+      heap->CollectFromTop(kind);
+      for (size_t i = 0; i < kVisitors; ++i) {
+        const Local<Cell> key = visits.keys->at(i);
+        if (!key) continue;
+        const Local<Cell> value = value_of<Cell, Cell>(visits.pairs->at(i));
+        EXPECT_TRUE(value && value->head == key->head + 1) << i << ", failure at " << n;
+      }
+    }
+    visits.keys = nullptr;
+    visits.pairs = nullptr;
+    heap->CollectFromTop(CollectionKind::kMajor);
+    const HeapStatistics s = heap->statistics();
+    EXPECT_EQ(s.old_words, 0u) << "failure at " << n;
+    EXPECT_EQ(s.allocated_words, s.freed_young_words + s.freed_old_words);
+  }
+  EXPECT_EQ(counts.born, counts.died) << "failure at " << n;
+  EXPECT_TRUE(Tracker::stop().ok());
+  return refused;
+}
+
+TEST(VisitorsTest, AtTheNthBlockForEveryN) {
+  long n = 1;
+  while (HaveVisitorsWithFailureAt(n)) {
+    ++n;
+    ASSERT_LE(n, 2000);
+    if (HasFailure()) return;
+  }
+  EXPECT_GT(n, 5);
+  RecordProperty("blocks", std::to_string(n));
+}
+
+// A visitor that takes a nursery over has its log; one that attaches beside it has none.
+TEST(VisitorsTest, WithoutMemoryForALogAVisitorIsRefusedAndLeavesNothing) {
+  const auto heap = Heap::Create(Options()).value();
+  const Mutator mutator(*heap);
+  Visits visits;
+  {
+    const NativeRegion region;
+    std::thread(Visit, std::ref(*heap), &visits, 0, false).join();
+    backend::g_realloc_fails = true;
+    std::thread(Visit, std::ref(*heap), &visits, 2, true).join();
+    backend::g_realloc_fails = false;
+    EXPECT_TRUE(visits.refused);
+    std::thread(Visit, std::ref(*heap), &visits, 4, true).join();
+  }
+  heap->CollectFromTop(CollectionKind::kMajor);
+  for (const size_t i : {0, 2, 4, 5}) {
+    ASSERT_TRUE(visits.keys->at(i));
+    ASSERT_TRUE((value_of<Cell, Cell>(visits.pairs->at(i))));
+  }
+  EXPECT_FALSE(visits.keys->at(3));
+}
+
+// Its key stays young, so that the collection at the end has an ephemeron to leave to the heap.
+void LeaveWeakReference(Heap* heap, Global<WeakRef<Cell>>* kept) {
+  const Mutator mutator(*heap);
+  const Local<Cell> key = make<Cell>(1, nullptr);
+  for (int i = 0; i < 3; ++i) heap->Collect(CollectionKind::kMinor);
+  *kept = make_weak<Cell>(key);
+  EXPECT_EQ(key->head, 1);
+  backend::g_failing = Failing::kAll;
+  backend::g_fail_at = 1;
+}
+
+TEST(VisitorsTest, AHeapEndsAfterItsLastThreadHasLeftWithoutMemory) {
+  Counts counts;
+  ASSERT_TRUE(Tracker::start(1, CountingTracker(&counts)).ok());
+  auto heap = Heap::Create(Options()).value();
+  {
+    Global<WeakRef<Cell>> kept;
+    std::thread(LeaveWeakReference, heap.get(), &kept).join();
+    // What it has left waits for a collection that does not come.
+    backend::g_fail_at = 0;
+  }
+  heap = nullptr;
+  ASSERT_TRUE(Tracker::stop().ok());
+  EXPECT_GT(counts.born, 0u);
+  EXPECT_EQ(counts.born, counts.died);
+}
+
+// A thread stands while it waits for another heap, or for a fork, and neither may throw.
+TEST(StandingTest, WithoutMemoryForItsFrameAThreadStands) {
+  const auto heap = Heap::Create(Options()).value();
+  auto other = Heap::Create(Options()).value();
+  std::thread([&] {
+    const Mutator mutator(*heap);
+    make<Cell>(1, nullptr);
+    backend::g_failing = Failing::kAll;
+    backend::g_fail_at = 1;
+    other = nullptr;
+    const pid_t child = fork();
+    if (child == 0) _exit(0);
+    int status = 1;
+    EXPECT_EQ(waitpid(child, &status, 0), child);
+    EXPECT_EQ(status, 0);
+    backend::g_fail_at = 0;
+  }).join();
+}
+
+// A coroutine marks without memory, is left, and its stack is scanned by the next collection.
+struct Coroutine {
+  Heap* heap;
+  ucontext_t outside, inside;
+  bool has_memory;
+  long sum = 0;
+};
+Coroutine* g_coroutine = nullptr;
+
+__attribute__((noinline)) void LeaveCoroutine() {
+  LeaveStack();
+  swapcontext(&g_coroutine->inside, &g_coroutine->outside);
+}
+__attribute__((noinline)) void EnterCoroutine() {
+  LeaveStack();
+  swapcontext(&g_coroutine->outside, &g_coroutine->inside);
+}
+
+__attribute__((noinline)) void HoldCells() {
+  Local<Cell> cells[8];
+  for (long i = 0; i < 8; ++i) cells[i] = make<Cell>(i, nullptr);
+  backend::g_failing = Failing::kAll;
+  backend::g_fail_at = g_coroutine->has_memory ? 0 : 1;
+  g_coroutine->heap->Collect(CollectionKind::kMajor);
+  backend::g_fail_at = 0;
+  LeaveCoroutine();
+  for (const Local<Cell>& cell : cells) g_coroutine->sum += cell->head;
+}
+
+void RunCoroutine() {
+  HoldCells();
+  LeaveCoroutine();
+}
+
+long SumFromCoroutine(bool has_memory) {
+  const auto heap = Heap::Create(Options()).value();
+  const Mutator mutator(*heap);
+  Coroutine coroutine = {heap.get(), {}, {}, has_memory};
+  g_coroutine = &coroutine;
+  std::vector<char> memory(1 << 18);
+  const RegisteredStack stack(memory.data(), memory.size());
+  getcontext(&coroutine.inside);
+  coroutine.inside.uc_stack.ss_sp = memory.data();
+  coroutine.inside.uc_stack.ss_size = memory.size();
+  coroutine.inside.uc_link = nullptr;
+  makecontext(&coroutine.inside, RunCoroutine, 0);
+  EnterCoroutine();
+  heap->Collect(CollectionKind::kMinor);
+  for (int i = 0; i < 200'000; ++i) make<Cell>(-7, nullptr);
+  EnterCoroutine();
+  return coroutine.sum;
+}
+
+TEST(CoroutineTest, StackOnWhichAMarkingHadNoMemoryIsScannedByTheNextCollection) {
+  EXPECT_EQ(SumFromCoroutine(true), 28);
+  EXPECT_EQ(SumFromCoroutine(false), 28);
+}
+
 constexpr size_t kSlots = 2000;
 
 // Makes an old array that refers to a cell which this frame keeps in its place, and collects.
@@ -268,6 +480,61 @@ TEST(CollectorsTest, WithoutMemoryForSlotsAnObjectBecomesOld) {
     heap->CollectFromTop(CollectionKind::kMinor);
     for (size_t i = 0; i < kSlots; ++i) ASSERT_EQ(kept->at(i)->head, 41);
   }
+}
+
+// The verifier's set of visited objects does not grow.  An exception would leave the world stopped.
+TEST(VerifierTest, WithoutMemoryForItsSetTheHeapIsNotVerified) {
+  HeapOptions options = Options();
+  options.verify = true;
+  const auto heap = Heap::Create(options).value();
+  const Mutator mutator(*heap);
+  Root<Cell> list;
+  constexpr long kCells = 3000;
+  for (long i = 0; i < kCells; ++i) list = make<Cell>(i, list);
+  heap->CollectFromTop(CollectionKind::kMajor);
+  for (int fail_at = 1; fail_at <= 12; ++fail_at) {
+    backend::g_failing = Failing::kAll;
+    backend::g_fail_at = fail_at;
+    EXPECT_NO_THROW(heap->CollectFromTop(CollectionKind::kMajor)) << fail_at;
+    backend::g_fail_at = 0;
+    heap->CollectFromTop(CollectionKind::kMinor);
+    long seen = 0;
+    for (Local<Cell> cell = list; cell; cell = cell->tail) ++seen;
+    ASSERT_EQ(seen, kCells);
+  }
+}
+
+// The members of a team mark without memory for their stacks, long objects and slots.  One thread
+// marks alone if there is no memory for the team.
+TEST(CollectorsTest, WithoutMemoryAllThatIsReachableIsMarked) {
+  constexpr size_t kCells = 20000;
+  int in_parallel = 0;
+  for (const int fail_at : {1, 2, 3, 4, 5, 6, 7, 8, 10, 12, 16, 20}) {
+    HeapOptions options = Options();
+    options.incremental_from_bytes = size_t{1} << 40;
+    options.collectors = 2;
+    options.collectors_from_bytes = 0;
+    const auto heap = Heap::Create(options).value();
+    const Mutator mutator(*heap);
+    Root<Array<Cell>> cells = make_array<Cell>(kCells);
+    for (size_t i = 0; i < kCells; ++i) {
+      cells->at(i) = make<Cell>(static_cast<long>(i), nullptr);
+      if (i >= 100) cells->at(i)->tail = cells->at(i - 100);
+    }
+    heap->CollectFromTop(CollectionKind::kMajor);
+    const HeapStatistics before = heap->statistics();
+    backend::g_failing = Failing::kAll;
+    backend::g_fail_at = fail_at;
+    heap->CollectFromTop(CollectionKind::kMajor);
+    backend::g_fail_at = 0;
+    const HeapStatistics after = heap->statistics();
+    EXPECT_EQ(after.old_words, before.old_words);
+    in_parallel += after.parallel_markings > before.parallel_markings ? 1 : 0;
+    heap->CollectFromTop(CollectionKind::kMajor);
+    EXPECT_EQ(heap->statistics().old_words, before.old_words);
+    for (size_t i = 0; i < kCells; ++i) ASSERT_EQ(cells->at(i)->head, static_cast<long>(i));
+  }
+  EXPECT_GT(in_parallel, 0);
 }
 
 TEST(BarrierDeathTest, ALogThatIsFullEndsTheProcess) {

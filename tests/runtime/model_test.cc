@@ -31,6 +31,7 @@ struct Case {
   // minor collections.
   int filler = 0;
   int minor_every = INT_MAX;
+  int visits = 1;  // times that each thread attaches, does its steps, and detaches
 };
 
 Local<Node> MakeFiller(int length) {
@@ -91,8 +92,12 @@ void RunThreads(const Case& mode, uint64_t seed) {
   }
   std::vector<std::thread> threads;
   for (int t = 0; t < mode.threads; ++t) {
-    threads.emplace_back(
-        [&, t] { RunProgram(*heap, &market, &finalized, seed + static_cast<uint64_t>(t), mode); });
+    threads.emplace_back([&, t] {
+      const uint64_t first_seed = seed + static_cast<uint64_t>(t * mode.visits);
+      for (int visit = 0; visit < mode.visits; ++visit) {
+        RunProgram(*heap, &market, &finalized, first_seed + static_cast<uint64_t>(visit), mode);
+      }
+    });
   }
   for (std::thread& thread : threads) thread.join();
   Tracker::stop().IgnoreError();
@@ -115,8 +120,8 @@ TEST_P(ModelTest, GraphAndModelAgree) {
   uint64_t seed = 1;
   do {
     RunThreads(GetParam(), seed);
-    seed += 10;
-    ASSERT_FALSE(HasFailure()) << "seed " << seed - 10;
+    seed += 1000;
+    ASSERT_FALSE(HasFailure()) << "seed " << seed - 1000;
   } while (std::chrono::steady_clock::now() < end);
 }
 
@@ -138,6 +143,10 @@ INSTANTIATE_TEST_SUITE_P(
         Case{"nursery=64K,stress=1,verify", 1, 700, true},
         Case{"nursery=64K,stress=3,verify", 4, 300, true},
         Case{"nursery=64K,floor=256K,mark_stack=16", 2, 15000, true},
+        Case{"nursery=64K,floor=256K", 4, 150, true, 0, INT_MAX, 100},
+        Case{"nursery=64K,floor=128K,incremental=0,slice=1,verify", 3, 100, true, 100, 50, 20},
+        Case{"nursery=64K,floor=256K,collectors=2,collectors_from=0", 4, 150, true, 0, INT_MAX, 50},
+        Case{"nursery=64K,stress=3", 3, 30, true, 0, INT_MAX, 10},
         Case{"nursery=64K,floor=256K,collectors=2,collectors_from=0", 1, 40000, true},
         Case{"nursery=64K,floor=256K,collectors=4,collectors_from=0", 4, 15000, true},
         Case{"nursery=64K,floor=128K,collectors=4,collectors_from=0,verify", 4, 2000, true},
@@ -146,7 +155,9 @@ INSTANTIATE_TEST_SUITE_P(
         Case{"nursery=64K,floor=256K,incremental=0,slice=1,collectors=3,collectors_from=0", 2, 4000,
              true, 1000, 1},
         Case{"nursery=64K,floor=256K,incremental=0,background=0,slice=1", 1, 8000, false, 1000, 1},
-        Case{"nursery=64K,floor=256K,incremental=0,slice=1", 2, 4000, true, 1000, 1}));
+        Case{"nursery=64K,floor=256K,incremental=0,slice=1", 2, 4000, true, 1000, 1},
+        Case{"nursery=64K,floor=256K,incremental=0", 64, 60, true, 0, INT_MAX, 2},
+        Case{"nursery=64K,floor=256K,collectors=4,collectors_from=0,verify", 64, 30, true}));
 
 }  // namespace
 }  // namespace allomon::gc::testing

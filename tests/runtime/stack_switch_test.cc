@@ -447,6 +447,73 @@ TEST_F(StackSwitchTest, HandlerInterruptsACoroutineThatWasLeftBefore) {
   EXPECT_EQ(g_handled, 20);
 }
 
+#if defined(__x86_64__)
+void CollectAndSkip(int, siginfo_t*, void* context) {
+  CollectInHandler(0);
+  constexpr int kBytesOfUd2 = 2;
+  static_cast<ucontext_t*>(context)->uc_mcontext.gregs[REG_RIP] += kBytesOfUd2;
+}
+
+// A leaf function that has its reference in the red zone, and in no register, when it faults.
+__attribute__((noinline)) long FaultInLeaf(uintptr_t object) {
+  long head = 0;
+  asm volatile(
+      "mov %%rdi, -120(%%rsp)\n\t"
+      "xor %%edi, %%edi; xor %%eax, %%eax; xor %%ecx, %%ecx; xor %%edx, %%edx; xor %%esi, %%esi\n\t"
+      "xor %%r8d, %%r8d; xor %%r9d, %%r9d; xor %%r10d, %%r10d; xor %%r11d, %%r11d\n\t"
+      "ud2\n\t"
+      "mov -120(%%rsp), %%rdi\n\t"
+      "mov (%%rdi), %%rax"
+      : "+D"(object), "=&a"(head)
+      :
+      : "rcx", "rdx", "rsi", "r8", "r9", "r10", "r11", "cc", "memory");
+  return head;
+}
+
+__attribute__((noinline)) long FaultWithCell() {
+  return FaultInLeaf(reinterpret_cast<uintptr_t>(internal::RawOf(MakeList(42))));
+}
+
+TEST_F(StackSwitchTest, HandlerOnItsOwnStackInterruptsALeafFunction) {
+  const SignalStackScope scope(heap_.get());
+  struct sigaction action = {}, action_before = {};
+  action.sa_sigaction = CollectAndSkip;
+  action.sa_flags = SA_SIGINFO | SA_ONSTACK;
+  ASSERT_EQ(sigaction(SIGILL, &action, &action_before), 0);
+  const long head = FaultWithCell();
+  sigaction(SIGILL, &action_before, nullptr);
+  EXPECT_EQ(head, 41);
+  EXPECT_EQ(g_handled, 1);
+}
+#endif
+
+// A thread takes over what another one has left, and nothing of that one's stack.
+TEST(StackSwitchTakeOverTest, HandlerOnItsOwnStackScansThisThreadsAlone) {
+  const auto heap = Heap::Create(Options()).value();
+  std::atomic<int> step{0};
+  std::thread stays([&] {
+    const Mutator mutator(*heap);
+    const NativeRegion native;
+    step = 1;
+    while (step != 2) usleep(100);
+  });
+  while (step != 1) usleep(100);
+  std::thread leaves([&] {
+    const Mutator mutator(*heap);
+    Coroutine coroutine([](Coroutine&) { MakeList(10); });
+    while (!coroutine.done()) coroutine.Resume();
+  });
+  leaves.join();
+  {
+    const Mutator mutator(*heap);
+    const SignalStackScope scope(heap.get());
+    for (int round = 0; round < 10; ++round) ASSERT_EQ(RaiseWhileHolding(round), 0);
+    EXPECT_EQ(g_handled, 10);
+  }
+  step = 2;
+  stays.join();
+}
+
 // --- Stacks that nobody knows.
 
 void UseAnUnknownStack() {

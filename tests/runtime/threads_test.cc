@@ -190,6 +190,143 @@ TEST(ThreadsTest, ExitDuringStops) {
   collector.join();
 }
 
+// Runs `visit` on a thread of its own, attached, while this one runs without a safepoint: whatever
+// stops the threads of the heap waits for it.  Returns whether the thread ended meanwhile.
+template <typename Visit>
+bool RunsBesideABusyThread(Heap& heap, Visit visit) {
+  std::atomic<bool> has_left{false};
+  std::thread visitor([&] {
+    {
+      const Mutator mutator(heap);
+      visit();
+    }
+    has_left = true;
+  });
+  constexpr int kMostWaitsMs = 2000;
+  for (int i = 0; i < kMostWaitsMs && !has_left; ++i) usleep(1000);
+  const bool was_beside = has_left;
+  const NativeRegion native;
+  visitor.join();
+  return was_beside;
+}
+
+TEST(ThreadsTest, AThreadAttachesAndDetachesBesideOneThatRuns) {
+  const auto heap = Heap::Create(Options()).value();
+  const Mutator mutator(*heap);
+  std::thread first([&] { const Mutator leaves_a_nursery(*heap); });
+  {
+    const NativeRegion native;
+    first.join();
+  }
+  Global<Cell> mailbox;
+  for (long i = 0; i < 100; ++i) {
+    const auto visit = [&] { mailbox = make<Cell>(i, mailbox.get()); };
+    ASSERT_TRUE(RunsBesideABusyThread(*heap, visit)) << i;
+  }
+  EXPECT_EQ(heap->statistics().minor_pauses[0], 0u);
+  // Their objects lie in the nursery that was left until a collection moves them.
+  heap->Collect(CollectionKind::kMinor);
+  long i = 100;
+  for (Local<Cell> cell = mailbox.get(); cell; cell = cell->tail) EXPECT_EQ(cell->head, --i);
+  EXPECT_EQ(i, 0);
+}
+
+// Threads that all leave and do not come back.
+TEST(ThreadsTest, NurseriesThatWereLeftAreFew) {
+  constexpr int kThreads = 64;
+  const auto heap = Heap::Create(Options()).value();
+  const Mutator mutator(*heap);
+  std::atomic<int> attached{0};
+  std::vector<std::thread> threads;
+  for (int t = 0; t < kThreads; ++t) {
+    threads.emplace_back([&] {
+      const Mutator inner(*heap);
+      for (int i = 0; i < 1000; ++i) make<Cell>(i, nullptr);
+      ++attached;
+      const NativeRegion native;
+      while (attached != kThreads) usleep(100);
+    });
+  }
+  {
+    const NativeRegion native;
+    for (std::thread& thread : threads) thread.join();
+  }
+  constexpr uint64_t kMostLeft = 8;
+  EXPECT_LE(heap->statistics().young_words, kMostLeft * 1000 * 3);
+  EXPECT_GE(heap->statistics().allocated_words, kThreads * 1000u * 3);
+  // The objects of the others have died in a collection.
+  EXPECT_GE(heap->statistics().freed_young_words, (kThreads - kMostLeft) * 1000 * 3);
+}
+
+// Blocks of a thread that has left die at the next collection, and are counted once.
+TEST(ThreadsTest, SamplesOfAThreadThatHasLeftDieAtTheNextCollection) {
+  struct Counts {
+    std::atomic<int> born{0};
+    std::atomic<int> died{0};
+  } counts;
+  class Counter {
+   public:
+    explicit Counter(Counts* counts) : counts_(counts) {}
+    std::optional<int> alloc_minor(const Allocation&) { return ++counts_->born; }
+    void dealloc_minor(int) { ++counts_->died; }
+
+   private:
+    Counts* counts_;
+  };
+  const auto heap = Heap::Create(Options()).value();
+  const Mutator mutator(*heap);
+  ASSERT_TRUE(Tracker::start(1, Counter(&counts)).ok());
+  for (int visit = 1; visit <= 3; ++visit) {
+    std::thread other([&] {
+      const Mutator inner(*heap);
+      for (int i = 0; i < 10; ++i) make<Cell>(i, nullptr);
+    });
+    {
+      const NativeRegion native;
+      other.join();
+    }
+    EXPECT_EQ(counts.born, visit * 10);
+  }
+  EXPECT_EQ(counts.died, 0);
+  heap->CollectFromTop(CollectionKind::kMinor);
+  EXPECT_EQ(counts.died, 30);
+  ASSERT_TRUE(Tracker::stop().ok());
+}
+
+// The child of a fork takes over the nursery that a thread had left before.
+TEST(ThreadsTest, ForkAfterAThreadHasLeft) {
+  const auto heap = Heap::Create(Options()).value();
+  const Mutator mutator(*heap);
+  Global<Cell> mailbox;
+  std::thread other([&] {
+    const Mutator inner(*heap);
+    mailbox = make<Cell>(7, nullptr);
+  });
+  {
+    const NativeRegion native;
+    other.join();
+  }
+  const pid_t child = fork();
+  ASSERT_GE(child, 0);
+  if (child == 0) {
+    bool right = mailbox.get()->head == 7;
+    std::thread late([&] {
+      const Mutator inner(*heap);
+      right = right && BuildAndSum(5000) == 5000L * 4999 / 2 && mailbox.get()->head == 7;
+    });
+    const NativeRegion native;
+    late.join();
+    _exit(right ? 0 : 1);
+  }
+  int status = 0;
+  {
+    const NativeRegion native;
+    ASSERT_EQ(waitpid(child, &status, 0), child);
+  }
+  EXPECT_EQ(status, 0);
+  EXPECT_EQ(mailbox.get()->head, 7);
+}
+
 TEST(ThreadsTest, LoopsThatDoNotAllocateStopAtSafepoints) {
   const auto heap = Heap::Create(Options()).value();
   std::atomic<bool> done{false};
@@ -226,13 +363,17 @@ TEST(ThreadsTest, ObjectsArePassedThroughAGlobal) {
 TEST(ThreadsTest, ChildOfAForkGoesOn) {
   const auto heap = Heap::Create(Options()).value();
   std::atomic<bool> done{false};
+  std::atomic<int> attached{0};
   std::vector<std::thread> others;
   for (int t = 0; t < 2; ++t) {
     others.emplace_back([&] {
       const Mutator mutator(*heap);
+      ++attached;
       while (!done) BuildAndSum(300);
     });
   }
+  // A thread that attaches is in malloc, and the address sanitizer's is not made for forks then.
+  while (attached != 2) usleep(100);
   {
     const Mutator mutator(*heap);
     const Local<Cell> kept = make<Cell>(9, nullptr);

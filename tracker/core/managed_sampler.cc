@@ -13,6 +13,8 @@ void ManagedSampler::Detach() {
   const TickSafeLockHolder hold(Registry::Get().lock());
   Registry::Get().RemoveLimitLocked(limit_);
   limit_.words = nullptr;
+  active_ = {};
+  meter_.ForgetSessions();
 }
 
 void ManagedSampler::BeginGap() {

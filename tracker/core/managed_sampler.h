@@ -24,6 +24,7 @@ class ManagedSampler {
   // allocation take its slow path.  The fast path never writes the limit, so unlike with malloc's
   // countdown a wake-up can only be lost to the slow path's own store; see stale().
   void Attach(std::atomic<uintptr_t>* limit);
+  // Forgets the sessions: the sampler can be attached again, for another thread.
   void Detach();
   bool attached() const { return limit_.words != nullptr; }
 

@@ -13,23 +13,45 @@ namespace {
 void MakeReserve(HeapCore& heap) {
   bool has_room = false;
   {
+    // The helper sweeps beside a stopped world, and adds to the free blocks that both count.
     const MarkState::Hold hold(heap.cycle);
     has_room = GrowReserve(heap);
+    if (has_room) GrantNurseries(heap);
   }
-  if (has_room) {
-    GrantNurseries(heap);
-  } else {
-    RunCollection(heap, CollectionKind::kMinor);
-  }
+  if (!has_room) RunCollection(heap, CollectionKind::kMinor);
 }
 
 }  // namespace
 
+// The nurseries that were left are emptied, by a thread that is not attached any more.
+static void CollectLeft(HeapCore& heap) {
+  heap.world.StopSurely(nullptr);
+  RunCollection(heap, CollectionKind::kMinor);
+  ResumeAndRelease(heap);
+}
+
+static Mutator* NewMutator(HeapCore& heap, const StackRange& own_stack) {
+  Mutator* const mutator = new Mutator;
+  if (mutator == nullptr) return nullptr;
+  if (mutator->Init(&heap, &heap.coroutines, own_stack, heap.nursery_bytes,
+                    heap.options.stress_every != 0)) {
+    return mutator;
+  }
+  delete mutator;
+  return nullptr;
+}
+
 Mutator* Attach(HeapCore& heap) {
-  Mutator* mutator = new Mutator;
-  if (!mutator->Init(&heap, &heap.coroutines, heap.nursery_bytes, heap.options.stress_every != 0)) {
-    delete mutator;
-    return nullptr;
+  const StackRange own_stack = OwnStack();
+  if (Mutator* const left = heap.world.TakeOver(own_stack)) {
+    PublishLimit(*left);
+    return left;
+  }
+  Mutator* mutator = NewMutator(heap, own_stack);
+  if (mutator == nullptr) {
+    CollectLeft(heap);  // nurseries that were left may have taken the addresses
+    mutator = NewMutator(heap, own_stack);
+    if (mutator == nullptr) return nullptr;
   }
   heap.world.Add(mutator);
   // With the world stopped, the reserve for the mutator's nursery is made.
@@ -43,7 +65,8 @@ Mutator* Attach(HeapCore& heap) {
   ResumeAndRelease(heap);
   if (wants_team) heap.StartCollectors();
   if (!granted) {
-    Detach(heap, mutator);
+    heap.world.Leave(mutator);
+    CollectLeft(heap);
     return nullptr;
   }
   PublishLimit(*mutator);
@@ -55,25 +78,9 @@ void Detach(HeapCore& heap, Mutator* mutator) {
                    "rule.detach: a thread detaches while Roots of it live");
   ALLOMON_GC_CHECK(mutator->ranges.empty(),
                    "rule.detach: a thread detaches while a ValueStack of it lives");
-  heap.world.StopSurely(mutator);
-  // What other stacks refer to stays where it is, in slices that the heap takes over.
-  mutator->stack.here.Clear();
-  RunCollection(heap, CollectionKind::kMinor);
-  LeaveHeap(heap, *mutator);
-  ResumeAndRelease(heap);
-  heap.world.Remove(mutator);
-  delete mutator;
-}
-
-// What stays of the thread's objects is the heap's, with the ephemerons that refer to such.
-void LeaveHeap(HeapCore& heap, Mutator& mutator) {
-  mutator.LeaveNursery(heap.young);
-  mutator.CloseOldWindow();
-  heap.samples.Leave(mutator.new_samples);
-  const size_t ephemerons = heap.left_weaks.size() + mutator.weaks.size();
-  ALLOMON_GC_CHECK(TryReserve(heap.left_weaks, ephemerons), "out of memory for ephemerons");
-  heap.left_weaks.insert(heap.left_weaks.end(), mutator.weaks.begin(), mutator.weaks.end());
-  mutator.weaks.clear();
+  Sync(*mutator);
+  const bool is_due = heap.world.Leave(mutator);
+  if (is_due || heap.options.stress_every != 0) CollectLeft(heap);
 }
 
 }  // namespace allomon::gc::internal

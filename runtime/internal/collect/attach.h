@@ -6,13 +6,12 @@
 
 namespace allomon::gc::internal {
 
-// Returns nullptr when there is no memory for another nursery.
+// Returns nullptr when there is no memory for another nursery.  Stops the other threads only if no
+// thread has left a nursery since the last collection.
 Mutator* Attach(HeapCore& heap);
+// Leaves the nursery to the next thread or collection.  Collects only if no other thread is
+// attached, or many have left since the last collection.
 void Detach(HeapCore& heap, Mutator* mutator);
-
-// With the world stopped by this thread, behind a collection: what is left in the mutator's nursery
-// and lists is the heap's from now on.
-void LeaveHeap(HeapCore& heap, Mutator& mutator);
 
 }  // namespace allomon::gc::internal
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <new>
+#include <utility>
 
 #include "allomon_backend.h"
 #include "runtime/internal/collect/collector.h"
@@ -9,6 +10,7 @@
 #include "runtime/internal/collect/mark_cycle.h"
 #include "runtime/internal/collect/reserve.h"
 #include "runtime/internal/collect/standing.h"
+#include "runtime/internal/object/check.h"
 #include "tracker/managed_profiler.h"
 
 namespace allomon::gc::internal {
@@ -82,7 +84,7 @@ void ResumeAfterCollection(HeapCore& heap) {
   uint32_t work = 0;
   if (heap.options.background) {
     if (heap.cycle.is_active() || heap.blocks.stock().IsShort()) work |= kForHelper;
-    if (heap.WantsCollectors()) work |= kForTeam;
+    if (heap.WantsTeam()) work |= kForTeam;
   }
   ResumeAndRelease(heap);
   if (__builtin_expect(work == 0, 1)) return;
@@ -90,7 +92,36 @@ void ResumeAfterCollection(HeapCore& heap) {
   if ((work & kForTeam) != 0) heap.StartCollectors();
 }
 
+size_t CountEphemerons(HeapCore& heap) {
+  size_t count = heap.left_weaks.size();
+  for (Mutator* m = heap.world.first(); m != nullptr; m = m->next) count += m->weaks.size();
+  return count;
+}
+
+// The threads of these mutators have detached.  ResumeAndRelease() deletes them.  Without memory
+// for their ephemerons they wait for the next collection.
+void TakeOverLeft(HeapCore& heap) {
+  if (!TryReserve(heap.left_weaks, CountEphemerons(heap))) return;
+  Mutator** last = &heap.gone;
+  while (*last != nullptr) last = &(*last)->next;
+  *last = heap.world.RemoveLeft();
+  for (Mutator* mutator = *last; mutator != nullptr; mutator = mutator->next) {
+    LeaveHeap(heap, *mutator);
+  }
+}
+
 }  // namespace
+
+// The heap gets the thread's objects that stay, and the ephemerons that refer to such.
+void LeaveHeap(HeapCore& heap, Mutator& mutator) {
+  mutator.LeaveNursery(heap.young);
+  mutator.CloseOldWindow();
+  heap.samples.Leave(mutator.new_samples);
+  const size_t ephemerons = heap.left_weaks.size() + mutator.weaks.size();
+  ALLOMON_GC_CHECK(TryReserve(heap.left_weaks, ephemerons), "out of memory for ephemerons");
+  heap.left_weaks.insert(heap.left_weaks.end(), mutator.weaks.begin(), mutator.weaks.end());
+  mutator.weaks.clear();
+}
 
 bool RunCollection(HeapCore& heap, CollectionKind kind, bool due) {
   const uint64_t start = NowNs();
@@ -114,6 +145,7 @@ bool RunCollection(HeapCore& heap, CollectionKind kind, bool due) {
   if (heap.options.verify) VerifyHeap(heap);
   const bool done = MajorPart(heap, kind, due, start);
   if (heap.options.verify && is_major) VerifyHeap(heap);
+  TakeOverLeft(heap);
   ResizeNurseries(heap);
   GrowReserve(heap);
   GrantNurseries(heap);
@@ -126,7 +158,9 @@ bool RunCollection(HeapCore& heap, CollectionKind kind, bool due) {
 
 void ResumeAndRelease(HeapCore& heap) {
   Chunk* const released = heap.blocks.TakeAside();
+  Mutator* gone = std::exchange(heap.gone, nullptr);
   heap.world.Resume();
+  while (gone != nullptr) delete std::exchange(gone, gone->next);
   FreeChunks(released);
   GiveBack(heap.large.TakeDroppedBytes());
 }

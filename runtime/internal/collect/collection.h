@@ -35,6 +35,9 @@ void CollectForGrowth(HeapCore& heap, Mutator& mutator, size_t bytes = 0);
 // With the world stopped by this thread.  `due`: a major collection is, if `kind` is kMinor.
 // False if a major collection had no memory to mark with.
 bool RunCollection(HeapCore& heap, CollectionKind kind, bool due = false);
+// Called after a collection by the thread that has stopped the world.  The heap takes over the
+// contents of the mutator's nursery and lists.
+void LeaveHeap(HeapCore& heap, Mutator& mutator);
 // Follows RunCollection(): lets the world run, and frees the chunks that the collection released.
 void ResumeAndRelease(HeapCore& heap);
 

@@ -1,4 +1,4 @@
-// Chooses whether several threads do a minor collection.
+// Chooses whether several threads do a minor collection, or a marking.
 #ifndef ALLOMON_RUNTIME_INTERNAL_COLLECT_COLLECTOR_CHOICE_H_
 #define ALLOMON_RUNTIME_INTERNAL_COLLECT_COLLECTOR_CHOICE_H_
 
@@ -17,13 +17,14 @@ namespace allomon::gc::internal {
 // Used while the world is stopped.
 class CollectorChoice {
  public:
-  // `least_bytes`: of survivors; 0: always several.
+  // `least_bytes`: that are moved, or marked; 0: always several.
   explicit CollectorChoice(size_t least_bytes) : least_bytes_(least_bytes) {}
 
   // Whether so much is expected to survive that several threads may be quicker.
   bool ExpectsEnough() const { return expected_bytes_ >= least_bytes_; }
 
-  // Whether several threads are to do the next collection, of nurseries with `used_bytes`.
+  // Whether several threads are to do the next collection.  `used_bytes`: of the nurseries, or of
+  // the old space; no more can survive.
   bool TakesSeveral(uint64_t used_bytes) {
     if (least_bytes_ == 0) return true;
     if (used_bytes < least_bytes_ || !ExpectsEnough()) return false;
@@ -42,13 +43,13 @@ class CollectorChoice {
 
   // Several threads do the collection that has begun.
   void BeginSeveral() { several_ = true; }
-  // Notes a collection, which has ended.
-  void Note(uint64_t promoted_bytes, uint64_t ns) {
+  // Notes a collection, which has ended.  `survived_bytes`: moved, or marked.
+  void Note(uint64_t survived_bytes, uint64_t ns) {
     const bool several = several_;
     several_ = false;
-    expected_bytes_ = (expected_bytes_ + promoted_bytes) / 2;
-    if (promoted_bytes < least_bytes_ || promoted_bytes == 0) return;
-    const double cost = static_cast<double>(ns) / static_cast<double>(promoted_bytes);
+    expected_bytes_ = (expected_bytes_ + survived_bytes) / 2;
+    if (survived_bytes < least_bytes_ || survived_bytes == 0) return;
+    const double cost = static_cast<double>(ns) / static_cast<double>(survived_bytes);
     double& known = costs_[several ? kSeveral : kOne];
     known = known == 0 ? cost : known + (cost - known) * kWeight;
   }

@@ -142,7 +142,7 @@ class Evacuation {
   void DrainShared() {
     for (;;) {
       LetCardGo();
-      pending_ = sharing_.work.Take();
+      pending_ = static_cast<Object*>(sharing_.work.Take());
       if (pending_ == nullptr) return;
       Drain();
     }

@@ -84,6 +84,7 @@ void ResumeInChild(HeapCore& heap) {
   }
   Mutator* dead = heap.world.ResetAfterFork(own);
   while (dead != nullptr) delete std::exchange(dead, dead->next);
+  while (heap.gone != nullptr) delete std::exchange(heap.gone, heap.gone->next);
   if (own != nullptr) own->thread_id = allomon::internal::OwnThreadId();
   if (own != nullptr && own->runs()) PublishLimit(*own);
 }

@@ -34,12 +34,18 @@ static size_t CountCollectors(const HeapOptions& options) {
   return std::min<size_t>(CountProcessors(), 4);
 }
 
+static size_t LeastMarkedBytes(const HeapOptions& options) {
+  const size_t most = SIZE_MAX / HeapOptions::kMarkedPerMoved;
+  return std::min(options.collectors_from_bytes, most) * HeapOptions::kMarkedPerMoved;
+}
+
 HeapCore::HeapCore(const HeapOptions& heap_options)
     : options(heap_options),
       world(options.late_thread_ms, options.listener),
       nursery_bytes(RoundToSlices(heap_options.nursery_bytes)),
       n_collectors(CountCollectors(heap_options)),
-      choice(heap_options.collectors_from_bytes) {
+      choice(heap_options.collectors_from_bytes),
+      mark_choice(LeastMarkedBytes(heap_options)) {
   major_threshold_bytes = major_start_bytes = options.growth_floor_bytes;
   {
     const MutexHolder hold(globals_mutex);
@@ -50,8 +56,21 @@ HeapCore::HeapCore(const HeapOptions& heap_options)
 
 void HeapCore::StartCollectors() { team.Start(n_collectors - 1); }
 
+// The last collection has left those for whose ephemerons it had no memory.  They die with the
+// heap.
+void HeapCore::EndLeft() {
+  Mutator* mutator = world.RemoveLeft();
+  while (mutator != nullptr) {
+    mutator->LeaveNursery(young);
+    mutator->CloseOldWindow();
+    samples.Leave(mutator->new_samples);
+    delete std::exchange(mutator, mutator->next);
+  }
+}
+
 HeapCore::~HeapCore() {
-  ALLOMON_GC_CHECK(world.IsEmpty(), "rule.detach: a heap is destroyed with threads attached");
+  ALLOMON_GC_CHECK(world.HasOnlyLeft(), "rule.detach: a heap is destroyed with threads attached");
+  EndLeft();
   {
     const MutexHolder hold(globals_mutex);
     ALLOMON_GC_CHECK(globals.next == &globals && root_blocks.next == &root_blocks,

@@ -68,11 +68,17 @@ class HeapCore : public Spaces {
   // Sweeps a chunk; false if there was none.  The caller holds the cycle's mutex.
   bool SweepNextChunk();
   bool LimitAllows(size_t bytes);
-  // Whether several threads may do the next minor collections.  The world is stopped.
+  // Whether several threads may do the next minor collections, and whether they may do those or the
+  // next markings.  The world is stopped.
   bool WantsCollectors() const { return n_collectors > 1 && choice.ExpectsEnough(); }
+  bool WantsTeam() const {
+    return n_collectors > 1 && (choice.ExpectsEnough() || mark_choice.ExpectsEnough());
+  }
   // Starts the threads for that, which calls malloc.  Called by a thread that has not stopped a
   // world.
   void StartCollectors();
+  // Ends the mutators that their threads have left, when the heap ends.
+  void EndLeft();
   // Whether a major collection may be done in slices: the heap is large enough and far from its
   // limit.
   bool MayMarkInSlices();
@@ -115,6 +121,7 @@ class HeapCore : public Spaces {
   World world;
   CoroutineStacks coroutines;
   Vector<Object*> left_weaks;         // Mutator::weaks of threads that have gone
+  Mutator* gone = nullptr;            // mutators to be deleted; guarded by the stopped world
   Vector<Object*> coroutine_objects;  // that the last marking has found on registered stacks
   SampleTable samples;
   HeapStatistics statistics;  // the counts of collections; guarded by the stopped world
@@ -152,8 +159,9 @@ class HeapCore : public Spaces {
 
   const size_t nursery_bytes;
   NurseryShare share;
-  const size_t n_collectors;  // threads that may collect, with the collecting one
-  CollectorChoice choice;
+  const size_t n_collectors;    // threads that may collect, with the collecting one
+  CollectorChoice choice;       // of minor collections
+  CollectorChoice mark_choice;  // of markings while the world is stopped
   // inv.reserve: so many free blocks are for the next collection.  Written while the world is
   // stopped.
   size_t reserve_blocks = 0;

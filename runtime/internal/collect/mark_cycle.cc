@@ -51,7 +51,7 @@ class MarkCycle {
   void ClearSome() ALLOMON_REQUIRES(heap_.cycle.mutex);
   template <typename Stop>
   bool TryToEnd(Stop stop) ALLOMON_REQUIRES(heap_.cycle.mutex);
-  void ReviveDueLocked();
+  bool ReviveDueLocked();
   void EndMarking();
   bool WasThere(Object* object) const;
   bool LiesInLiving(Object** slot) ALLOMON_REQUIRES(heap_.cycle.mutex);
@@ -153,8 +153,7 @@ bool MarkCycle::TryToEnd(Stop stop) {
   ClearDeadEphemerons(marker);
   if (!heap_.cycle.finalizers_revived) {
     heap_.cycle.finalizers_revived = true;
-    ReviveDueLocked();
-    return TryToEnd(stop);
+    if (ReviveDueLocked()) return TryToEnd(stop);
   }
   return true;
 }
@@ -267,8 +266,8 @@ bool MarkCycle::Begin() {
 
 // --- The end of the marking.
 
-void MarkCycle::ReviveDueLocked() ALLOMON_NO_THREAD_SAFETY_ANALYSIS {  // the collector holds it
-  ReviveFinalizable(heap_, *heap_.slice_marker);
+bool MarkCycle::ReviveDueLocked() ALLOMON_NO_THREAD_SAFETY_ANALYSIS {  // the collector holds it
+  return ReviveFinalizable(heap_, *heap_.slice_marker);
 }
 
 bool MarkCycle::LiesInLiving(Slot* slot) {

@@ -35,6 +35,16 @@ class MarkStack {
     if (__builtin_expect(top_ == begin_, 0) && !Shrink()) return nullptr;
     return *--top_;
   }
+  // Removes the older half of the first segment, but no more than `most` entries, and writes them
+  // to `to`.  Returns their number, 0 where the segment has fewer than two.  What is older in a
+  // depth-first search mostly leads to more.
+  size_t TakeOlderHalf(Object** to, size_t most) {
+    const size_t n = std::min(static_cast<size_t>(top_ - begin_) / 2, most);
+    std::copy(begin_, begin_ + n, to);
+    std::copy(begin_ + n, top_, begin_);
+    top_ -= n;
+    return n;
+  }
 
  private:
   static constexpr size_t kSegmentEntries = 4096;

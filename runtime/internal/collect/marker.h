@@ -7,27 +7,47 @@
 #define ALLOMON_RUNTIME_INTERNAL_COLLECT_MARKER_H_
 
 #include <algorithm>
+#include <type_traits>
 #include <utility>
 
+#include "runtime/internal/collect/mark_share.h"
 #include "runtime/internal/collect/mark_stack.h"
 #include "runtime/internal/collect/spaces.h"
 #include "runtime/internal/object/ephemeron_pairs.h"
 #include "runtime/internal/object/value_word.h"
 #include "runtime/internal/tables/waiting_ephemerons.h"
+#include "tracker/base/check.h"
 
 namespace allomon::gc::internal {
 
-enum class MarkMode { kWhole, kInSlices };
+enum class MarkMode { kWhole, kInSlices, kByTeam };
 
 // MarkMode::kWhole marks everything in one pause, including young objects that stay; the nurseries
 // hold no other objects. MarkMode::kInSlices marks while the program runs, on one thread at a time.
 // It does not mark young objects; the cycle knows which of those that stay have been reached.
+// MarkMode::kByTeam marks like kWhole, beside the markers of other threads (team_marking.h).
+//
+// Memory order of kByTeam: all that a marker reads was written before the team's job began, but for
+// marks, and for headers that get tenure.  An atomic operation on the mark decides which member
+// counts and scans an object, and nothing is read through it, so it is relaxed, like the header.
+// What the members have found is read when the job has ended.  The team's mutex comes between in
+// both places, and SharedWork's mutex where a member hands objects to another one.
 template <MarkMode kMode>
 class Marker {
   static constexpr bool kInSlices = kMode == MarkMode::kInSlices;
+  static constexpr bool kByTeam = kMode == MarkMode::kByTeam;
+  struct Nothing {};
+  template <MarkMode>
+  friend class Marker;
 
  public:
-  Marker(Spaces& spaces, size_t stack_entries) : spaces_(spaces), stack_(stack_entries) {}
+  Marker(Spaces& spaces, size_t stack_entries) : spaces_(spaces), stack_(stack_entries) {
+    static_assert(!kByTeam);
+  }
+  Marker(Spaces& spaces, size_t stack_entries, SharedWork& work)
+      : spaces_(spaces), stack_(stack_entries), share_(work) {
+    static_assert(kByTeam);
+  }
   Marker(const Marker&) = delete;
   Marker& operator=(const Marker&) = delete;
 
@@ -111,6 +131,35 @@ class Marker {
     Rescan();
   }
 
+  // --- kByTeam.
+
+  // Marks all that the objects which this member has visited reach, and all that others offer,
+  // until no member has any work.
+  void MarkBesideOthers() {
+    MarkAll();
+    while (void* const batch = share_.work.Take()) {
+      TakeOver(*static_cast<MarkBatch*>(batch));
+      MarkAll();
+    }
+    share_.sums.Flush();
+  }
+
+  // --- kWhole.
+
+  // Adds the results of a member of a team, when all of them have ended.  Drain() follows, for the
+  // objects that did not fit on the member's stack.
+  void Adopt(Marker<MarkMode::kByTeam>& member) {
+    ALLOMON_DCHECK("inv.mark.team.end", member.HasEnded());
+    marked_words_ += member.marked_words_;
+    marked_young_words_ += member.marked_young_words_;
+    overflowed_ |= member.overflowed_;
+    Object** link = &member.ephemerons_;
+    while (*link != nullptr) link = &NextMarked(*link);
+    *link = ephemerons_;
+    ephemerons_ = member.ephemerons_;
+    for (Slot* const slot : member.share_.young_slots) Remember(spaces_, *slot);
+  }
+
   bool IsMarked(Object* object) const {
     if (IsYoung(object)) {
       return kInSlices ? spaces_.cycle.YoungLives(object) : spaces_.young.IsMarked(object);
@@ -119,21 +168,30 @@ class Marker {
     return Chunk::Of(object)->IsMarked(object);
   }
 
+  // Prefetches the words that IsMarked() reads.
+  void PrefetchMark(Object* object) const {
+    __builtin_prefetch(&HeaderOf(object));
+    Chunk::Of(object)->PrefetchMarks(object);
+  }
+
   // --- While ephemerons are followed, when all else is marked.  An object that becomes marked then
   // is looked for among the keys that are awaited.
   void BeginEphemerons() {
     waiting_.Clear();
     follows_ephemerons_ = true;
-    has_missed_ = false;
+    has_missed_ = has_unwatched_ = false;
   }
   void EndEphemerons() { follows_ephemerons_ = false; }
   // Visits the value if the key is marked; else it is visited when that becomes marked.
   void VisitPair(EphemeronPair& pair) {
     if (IsMarked(pair.key)) return Visit(pair.value);
-    waiting_.Add(pair.key, &pair);
+    Await(pair);
   }
   // Whether a pair was met for whose value there was no memory.
   bool has_missed() const { return has_missed_; }
+  // Whether a pair was met that is not visited when its key becomes marked: there was no memory to
+  // wait in, or the key is young and only reached.
+  bool has_unwatched() const { return has_unwatched_; }
 
   // The marked objects with pairs, linked through themselves; the one found last comes first.
   Object* first_ephemeron() const { return ephemerons_; }
@@ -146,6 +204,9 @@ class Marker {
   // Acquire: pairs with the release of Field's stores, so the object's contents are visible.
   static Object* Load(Slot& slot) {
     return kInSlices ? __atomic_load_n(&slot, __ATOMIC_ACQUIRE) : slot;
+  }
+  static uintptr_t LoadHeader(Object* object) {
+    return kByTeam ? __atomic_load_n(&HeaderOf(object), __ATOMIC_RELAXED) : HeaderOf(object);
   }
 
   void VisitObject(Object* object) {
@@ -162,7 +223,20 @@ class Marker {
     return true;
   }
 
+  bool SetMarkedShared(Object* object, uintptr_t header, uint64_t words) {
+    if (IsYoung(object)) {
+      if (!spaces_.young.Of(object)->SetMarkedShared(object)) return false;
+      marked_young_words_ += words + 1;
+      return true;
+    }
+    if (gc::internal::IsLarge(header)) return spaces_.large.SetMarkedShared(object);
+    if (!Chunk::Of(object)->SetMarkedShared(object)) return false;
+    share_.sums.Add(object, words + 1);
+    return true;
+  }
+
   bool SetMarked(Object* object, uintptr_t header, uint64_t words) {
+    if constexpr (kByTeam) return SetMarkedShared(object, header, words);
     if (!kInSlices && IsYoung(object)) return SetMarkedYoung(object, words);
     if (gc::internal::IsLarge(header)) return spaces_.large.SetMarked(object);
     Chunk* chunk = Chunk::Of(object);
@@ -172,7 +246,7 @@ class Marker {
   }
 
   void MarkObject(Object* object) {
-    const uintptr_t header = HeaderOf(object);
+    const uintptr_t header = LoadHeader(object);
     const TypeInfo& type = TypeOf(header);
     const uint64_t words = SizeWords(type, object);
     if (!SetMarked(object, header, words)) return;
@@ -183,8 +257,10 @@ class Marker {
     }
     if (__builtin_expect(follows_ephemerons_, 0)) Wake(object, type);
     if (!HasReferences(type)) return;
-    // If there is no memory for the entry, all slots of a long object are visited in one step.
-    if (kInSlices && words > kLongWords && TryPush(long_, {object, 0})) return;
+    // A long object is visited in pieces, each with all that it reaches.  So the stack needs no
+    // room for all elements of an array at once.  Without memory for the entry all slots are
+    // visited in one step.
+    if (words > kLongWords && TryPush(long_, {object, 0, words})) return;
     Push(object);
   }
 
@@ -198,12 +274,16 @@ class Marker {
   // recursion.
   void Follow(EphemeronPair& pair) {
     if (!IsMarked(pair.key)) {
-      waiting_.Add(pair.key, &pair);
+      Await(pair);
     } else if (kInSlices && IsYoung(pair.value)) {
       Reach(pair.value);
     } else if (PointsToObject(pair.value)) {
       has_missed_ |= !TryPush(roots_, pair.value);
     }
+  }
+
+  void Await(EphemeronPair& pair) {
+    has_unwatched_ |= !waiting_.Add(pair.key, &pair) || (kInSlices && IsYoung(pair.key));
   }
 
   void Push(Object* object) {
@@ -220,7 +300,7 @@ class Marker {
 
   void Scan(Object* object) {
     const bool is_old = !IsYoung(object);
-    const TypeInfo& type = TypeOf(HeaderOf(object));
+    const TypeInfo& type = TypeOf(LoadHeader(object));
     if (kInSlices) steps_ += static_cast<uint32_t>(SizeWords(type, object) / kWordsPerStep);
     ForEachSlot(type, object, [this, is_old](Slot& slot) { ScanSlot(slot, is_old); });
   }
@@ -238,6 +318,10 @@ class Marker {
   void NoteYoung(Slot& slot) {
     if constexpr (kInSlices) {
       spaces_.cycle.NoteYoungSlot(slot);
+    } else if constexpr (kByTeam) {
+      if (TryPush(share_.young_slots, &slot)) return;
+      // No memory: like Remember() this makes the object old from now on.
+      __atomic_fetch_or(&HeaderOf(slot), kStaysBit | kTenuredBit, __ATOMIC_RELAXED);
     } else if (spaces_.remembered.empty() || spaces_.remembered.back() != &slot) {
       Remember(spaces_, slot);
     }
@@ -248,12 +332,13 @@ class Marker {
     LongObject& top = long_.back();
     Object* const object = top.object;
     const uint64_t from = top.next;
-    const uint64_t to = from + kLongWords;
+    const uint64_t to = std::min(from + kLongWords, top.end);
     top.next = to;
     steps_ += kLongWords / kWordsPerStep;
-    const TypeInfo& type = TypeOf(HeaderOf(object));
-    if (to >= SizeWords(type, object)) long_.pop_back();
-    ForEachSlotBetween(type, object, from, to, [this](Slot& slot) { ScanSlot(slot, true); });
+    if (to == top.end) long_.pop_back();
+    const bool is_old = kInSlices || !IsYoung(object);
+    ForEachSlotBetween(TypeOf(LoadHeader(object)), object, from, to,
+                       [this, is_old](Slot& slot) { ScanSlot(slot, is_old); });
   }
 
   // Does one step of work; false if nothing was left.
@@ -272,7 +357,55 @@ class Marker {
 
   void MarkAll() {
     while (Step()) {
+      if constexpr (kByTeam) {
+        if (++steps_ < kStepsPerOffer) continue;
+        steps_ = 0;
+        if (share_.work.WantsOffer()) Offer();
+      }
     }
+  }
+
+  // Offers half of the oldest long object, or else the older half of the stack.
+  __attribute__((noinline)) void Offer() {
+    for (MarkBatch& batch : share_.batches) {
+      if (!batch.IsFree()) continue;
+      batch.range = SplitOldest();
+      batch.n_objects = 0;
+      if (batch.range.object == nullptr)
+        batch.n_objects = stack_.TakeOlderHalf(batch.objects, MarkBatch::kMostObjects);
+      if (batch.range.object == nullptr && batch.n_objects == 0) return;
+      batch.Occupy();
+      // Others may have offered enough since the look at it.
+      if (!share_.work.Offer(&batch)) TakeOver(batch);
+      return;
+    }
+  }
+
+  // Removes the second half of the rest of the oldest long object, if that is not short.
+  LongObject SplitOldest() {
+    if (long_.empty() || long_.front().end - long_.front().next < 2 * kLongWords) return {};
+    LongObject& oldest = long_.front();
+    const uint64_t middle = oldest.next + (oldest.end - oldest.next) / 2;
+    return {oldest.object, middle, std::exchange(oldest.end, middle)};
+  }
+
+  void TakeOver(MarkBatch& batch) {
+    // All slots of the range are visited at once if there is no memory for the entry.
+    const LongObject range = batch.range;
+    for (size_t i = 0; i < batch.n_objects; ++i) Push(batch.objects[i]);
+    batch.Free();
+    if (range.object == nullptr || TryPush(long_, range)) return;
+    ForEachSlotBetween(TypeOf(LoadHeader(range.object)), range.object, range.next, range.end,
+                       [this, &range](Slot& slot) { ScanSlot(slot, !IsYoung(range.object)); });
+  }
+
+  // Whether this member has no work left, and no other one reads its offers.
+  bool HasEnded() const {
+    const auto is_free = [](const MarkBatch& batch) { return batch.IsFree(); };
+    return n_reserved_ == 0 && long_.empty() &&
+           std::all_of(std::begin(coming_), std::end(coming_),
+                       [](const Object* object) { return object == nullptr; }) &&
+           std::all_of(std::begin(share_.batches), std::end(share_.batches), is_free);
   }
 
   // Returns whether there were any objects to mark.
@@ -295,10 +428,8 @@ class Marker {
   // Objects with more words are visited in pieces.
   static constexpr uint64_t kLongWords = 256;
 
-  struct LongObject {
-    Object* object;
-    uint64_t next;  // the word
-  };
+  // Steps between two looks at what others want, of kByTeam.
+  static constexpr uint32_t kStepsPerOffer = 32;
 
   Spaces& spaces_;
   Object* coming_[kComing] = {};
@@ -318,10 +449,14 @@ class Marker {
   bool overflowed_ = false;
   bool follows_ephemerons_ = false;
   bool has_missed_ = false;
+  bool has_unwatched_ = false;
+  std::conditional_t<kByTeam, MarkShare, Nothing> share_;
   WaitingEphemerons waiting_;
 };
 
 using SliceMarker = Marker<MarkMode::kInSlices>;
+using WholeMarker = Marker<MarkMode::kWhole>;
+using TeamMarker = Marker<MarkMode::kByTeam>;
 
 }  // namespace allomon::gc::internal
 

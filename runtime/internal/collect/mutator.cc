@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <utility>
 
 #include "runtime/internal/object/check.h"
 #include "runtime/internal/space/poison.h"
@@ -10,17 +11,22 @@
 
 namespace allomon::gc::internal {
 
+// More than the frames of the functions of the runtime that stand have.  What a destructor or a
+// fork waits for must not need memory.
+constexpr size_t kFrameWords = 128;
+
 Mutator& CurrentMutator() {
   ALLOMON_GC_CHECK(t_window.mutator != nullptr,
                    "rule.attached: this thread is not attached to a heap");
   return *t_window.mutator;
 }
 
-bool Mutator::Init(HeapCore* owner, CoroutineStacks* stacks, size_t bytes, bool stressed) {
+bool Mutator::Init(HeapCore* owner, CoroutineStacks* stacks, const StackRange& own_stack,
+                   size_t bytes, bool stressed) {
   heap = owner;
   coroutines = stacks;
-  thread_id = allomon::internal::OwnThreadId();
-  stack.own = OwnStack();
+  BeginThread(own_stack);
+  if (!TryReserve(stack.here.frame_words, kFrameWords)) return false;
   if (!nursery.Init(&t_window, bytes, stressed)) return false;
   window = &t_window;
   synced = window->cursor;
@@ -28,6 +34,39 @@ bool Mutator::Init(HeapCore* owner, CoroutineStacks* stacks, size_t bytes, bool 
   window->log_top = window->log_limit = nullptr;
   window->mutator = this;
   return GrowLog();
+}
+
+void Mutator::BeginThread(const StackRange& own_stack) {
+  thread_id = allomon::internal::OwnThreadId();
+  // The room for the words of a frame stays.
+  Vector<uintptr_t> frame_words = std::move(stack.here.frame_words);
+  frame_words.clear();
+  stack = {};
+  stack.here.frame_words = std::move(frame_words);
+  stack.own = own_stack;
+  was_late = false;
+}
+
+void Mutator::MoveWindow(Window* to) {
+  window->MoveTo(to);
+  window = to;
+  nursery.SetWindow(to);
+  old.SetWindow(to);
+}
+
+void Mutator::MoveOut() {
+  ALLOMON_DCHECK("inv.mutator.left", window->first_root == nullptr && ranges.empty());
+  stack.here.Clear();
+  LeaveTracker();
+  MoveWindow(&own_window);
+  // After the window has gone: a signal handler of this thread finds no mutator to request from.
+  requested.store(false, std::memory_order_relaxed);
+}
+
+void Mutator::MoveIn(const StackRange& own_stack) {
+  BeginThread(own_stack);
+  MoveWindow(&t_window);
+  JoinTracker();
 }
 
 bool Mutator::GrowLog() {
@@ -75,6 +114,13 @@ Mutator::~Mutator() {
   if (window != nullptr) window->Clear();
   backend::Free(log);
 }
+
+size_t Mutator::NurseryBytes() const {
+  return std::max(nursery.size_bytes(), nursery.wanted_bytes());
+}
+
+void* Mutator::operator new(size_t size_bytes) noexcept { return backend::Malloc(size_bytes); }
+void Mutator::operator delete(void* mutator) { backend::Free(mutator); }
 
 void Mutator::NoteStand() {
   stack.here.frame_words.clear();

@@ -22,14 +22,15 @@ namespace allomon::gc::internal {
 
 class HeapCore;
 
-// inv.mutator.state: a thread goes from kOutside to kRunning and back, and from kRunning to each of
-// the other states and back.  There are no other transitions.
+// inv.mutator.state: a mutator goes from kOutside to kRunning, from kRunning to each of the other
+// states and back, and from kLeft to kOutside.  There are no other transitions.
 enum class MutatorState : uint8_t {
-  kOutside,   // not in the world's list: about to attach, or detached
+  kOutside,   // not in the world's list: about to attach, or at its end
   kRunning,   // may touch the heap; collectors wait for it
   kParked,    // at a safepoint, until another thread resumes the world
   kStopping,  // has stopped the world, or waits for the others to stand
   kNative,    // in a NativeRegion, waiting for a lock of the runtime, or letting others run
+  kLeft,      // its thread has detached: the next collection, or the next thread, takes it over
 };
 
 // A registered stack of references: slots[0, *count) are roots.
@@ -40,12 +41,21 @@ struct RootRange {
 
 class Mutator {
  public:
-  // Takes a nursery; false when there is no memory for it.  Like all functions up to "Collector",
-  // called by the thread itself.
-  bool Init(HeapCore* heap, CoroutineStacks* coroutines, size_t nursery_bytes, bool stressed);
+  // Takes a nursery for the thread on this stack; false when there is no memory for it.  Like all
+  // functions up to "Collector", called by the thread itself.
+  bool Init(HeapCore* heap, CoroutineStacks* coroutines, const StackRange& own_stack,
+            size_t nursery_bytes, bool stressed);
+  // The thread ends its use, and another one begins it.  Between the two the words of the window
+  // are here, since those of a thread end with it.  Called by the world, under its mutex.
+  void MoveOut();
+  void MoveIn(const StackRange& own_stack);
   // Called after LeaveTracker() if the world ever had the mutator.
   ~Mutator();
   Mutator() = default;
+  // The backend's memory: a collector deletes mutators, and a sample of malloc's would run user
+  // code there.  nullptr without memory.
+  static void* operator new(size_t size_bytes) noexcept;
+  static void operator delete(void* mutator);
   Mutator(const Mutator&) = delete;
   Mutator& operator=(const Mutator&) = delete;
 
@@ -80,6 +90,9 @@ class Mutator {
   // Call after StandHere(stack.here.point), where the thread begins to stand.
   void NoteStand();
 
+  // Bytes of addresses that the nursery takes, at least.
+  size_t NurseryBytes() const;
+
   // Collector: called while the thread stands.
   size_t used_bytes() const { return nursery.used_bytes(); }
   // Reopens the nursery after its contents have been moved, or stay.
@@ -103,7 +116,7 @@ class Mutator {
   // Written by the thread itself, under the world's mutex.
   std::atomic<MutatorState> state{MutatorState::kOutside};
   Nursery nursery;
-  OldWindow old{t_window};
+  OldWindow old{&t_window};
   Survival survival;
   ThreadStack stack;
   uintptr_t synced = 0;          // Sync() has counted up to here
@@ -132,6 +145,11 @@ class Mutator {
   bool was_late = false;               // the world has said so, under its mutex
   std::atomic<bool> requested{false};  // RequestAttention() was called since on_request ran
   size_t log_capacity = 0;
+  Window own_window = {};  // in kLeft
+
+ private:
+  void MoveWindow(Window* to);
+  void BeginThread(const StackRange& own_stack);
 };
 
 template <typename Keep>

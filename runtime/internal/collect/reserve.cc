@@ -11,6 +11,7 @@ namespace {
 // is marked in slices, minor collections must be short, too.  While such a marking is late, small
 // nurseries let the program make few objects old between two slices.
 size_t WantedBytes(HeapCore& heap, const Mutator& mutator) {
+  if (!mutator.nursery.has_joined()) return 0;  // its thread is about to give up
   size_t wanted = mutator.nursery.wanted_bytes();
   const bool has_deep_stack = wanted > mutator.nursery.size_bytes();
   if (heap.cycle.IsLate(heap.grown_bytes)) {

@@ -12,7 +12,7 @@ bool SharedWork::Join() {
   return true;
 }
 
-bool SharedWork::Offer(Object* batch) {
+bool SharedWork::Offer(void* batch) {
   const MutexHolder hold(mutex_);
   const size_t n = n_offers_.load(std::memory_order_relaxed);
   if (n >= wanted_offers_) return false;
@@ -31,7 +31,7 @@ void SharedWork::AwaitOffer() const {
   }
 }
 
-Object* SharedWork::TakeOffered() {
+void* SharedWork::TakeOffered() {
   const size_t n = n_offers_.load(std::memory_order_relaxed) - 1;
   n_offers_.store(n, std::memory_order_relaxed);
   --idle_;
@@ -60,7 +60,7 @@ bool SharedWork::WaitLocked() {
   }
 }
 
-Object* SharedWork::Take() {
+void* SharedWork::Take() {
   const MutexHolder hold(mutex_);
   ++idle_;
   ALLOMON_DCHECK_LE("inv.work.idle", idle_, members_);

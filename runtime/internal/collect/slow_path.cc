@@ -213,7 +213,11 @@ char* AllocateOldSlow(Mutator& mutator, size_t bytes, uintptr_t header, FrameSta
   PendingBlock pending(mutator.heap->samples, mutator.new_samples,
                        Sample(mutator, request, caller));
   // Callbacks may have collected, which closes the window, or filled it.
-  if (!FindOldRoom(mutator, bytes)) throw std::bad_alloc();
+  while (!FindOldRoom(mutator, bytes)) {
+    Collect(*mutator.heap, CollectionKind::kMajor, &mutator);
+    if (FindOldRoom(mutator, bytes)) break;
+    if (!mutator.heap->AskForMemory(kBlockBytes)) throw std::bad_alloc();
+  }
   Sync(mutator);
   // From here on no user code runs, until the caller has written the header.
   char* const start = mutator.old.Take(bytes);

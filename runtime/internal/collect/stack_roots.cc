@@ -93,15 +93,17 @@ void ForgetStays(HeapCore& heap) {
 
 }  // namespace
 
+// All stacks are scanned, also without memory: a scan tells ScanCoroutines() which ones are in use.
 bool NoteStackObjects(HeapCore& heap) {
+  bool has_room = true;
   for (Mutator* mutator = heap.world.first(); mutator != nullptr; mutator = mutator->next) {
     ObjectWords words(heap);
     if (heap.scans_stacks) mutator->stack.Scan(heap.coroutines, words);
-    if (!words.Find(&mutator->stack_objects)) return false;
+    has_room = words.Find(&mutator->stack_objects) && has_room;
   }
   ObjectWords words(heap);
   if (heap.scans_stacks) ScanCoroutines(heap.coroutines, words);
-  return words.Find(&heap.coroutine_objects);
+  return words.Find(&heap.coroutine_objects) && has_room;
 }
 
 void ScanStacks(HeapCore& heap, WordVisitor& visitor) {

@@ -81,20 +81,29 @@ class Verification {
   uint64_t words_ = 0;
 };
 
-// Walks from the strong roots, the objects that stay and the finalizers.
-void Walk(HeapCore& heap, Verification& verification)
+// Walks from the strong roots, the objects that stay and the finalizers.  Returns false without
+// memory for the set: the heap is not verified this time, since an exception would leave the world
+// stopped.
+bool Walk(HeapCore& heap, Verification& verification)
     ALLOMON_REQUIRES(heap.globals_mutex, heap.tables_mutex) {
-  ForEachStrongRoot(heap, [&verification](Slot& slot) { verification.Visit(slot); });
-  heap.young.ForEachStay([&verification](Object* object) { verification.Visit(object); });
-  for (const Finalizer& finalizer : heap.finalizers.entries) verification.Visit(finalizer.object);
-  verification.Drain();
+  try {
+    ForEachStrongRoot(heap, [&verification](Slot& slot) { verification.Visit(slot); });
+    heap.young.ForEachStay([&verification](Object* object) { verification.Visit(object); });
+    for (const Finalizer& finalizer : heap.finalizers.entries) {
+      verification.Visit(finalizer.object);
+    }
+    verification.Drain();
+  } catch (const std::bad_alloc&) {
+    return false;
+  }
+  return true;
 }
 
 }  // namespace
 
 void VerifyMarked(HeapCore& heap, const std::function<bool(Object*)>& is_marked) {
   Verification verification(heap);
-  Walk(heap, verification);
+  if (!Walk(heap, verification)) return;
   verification.ForEachSeen([&is_marked](Object* object) {
     ALLOMON_GC_CHECK(is_marked(object), "inv.mark.all: a reachable object was not marked");
   });
@@ -102,7 +111,7 @@ void VerifyMarked(HeapCore& heap, const std::function<bool(Object*)>& is_marked)
 
 void VerifyHeap(HeapCore& heap) {
   Verification verification(heap);
-  Walk(heap, verification);
+  if (!Walk(heap, verification)) return;
   ALLOMON_GC_CHECK(verification.words() <= heap.OldWords(),
                    "inv.count: more words are reachable than the heap holds");
 }

@@ -86,21 +86,57 @@ void World::Add(Mutator* mutator) {
   mutator->JoinTracker();
 }
 
-void World::Remove(Mutator* mutator) {
-  const MutexHolder hold(mutex_);
-  if (stopping()) ParkLocked(*mutator);
-  Mutator** link = &first_;
-  while (*link != mutator) link = &(*link)->next;
-  *link = mutator->next;
-  --running_;
-  Change(*mutator, MutatorState::kRunning, MutatorState::kOutside);
-  ALLOMON_DCHECK("inv.world.count", CountsAgreeLocked());
-  LeaveLocked(*mutator);
+bool World::HasOthersLocked(const Mutator& mutator) const {
+  for (const Mutator* other = first_; other != nullptr; other = other->next) {
+    const MutatorState state = other->state.load(std::memory_order_relaxed);
+    if (other != &mutator && state != MutatorState::kLeft) return true;
+  }
+  return false;
 }
 
-void World::LeaveLocked(Mutator& mutator) {
-  departed_words_ += mutator.allocated_words;
-  mutator.LeaveTracker();
+bool World::Leave(Mutator* mutator) {
+  const MutexHolder hold(mutex_);
+  if (stopping()) ParkLocked(*mutator);
+  mutator->MoveOut();
+  StandLocked(*mutator, MutatorState::kLeft);
+  left_bytes_ += mutator->NurseryBytes();
+  return ++left_ > kMostLeft || left_bytes_ > kMostLeftBytes || !HasOthersLocked(*mutator);
+}
+
+Mutator* World::TakeOver(const StackRange& own_stack) {
+  const MutexHolder hold(mutex_);
+  WaitForResumeLocked();
+  for (Mutator* mutator = first_; left_ != 0 && mutator != nullptr; mutator = mutator->next) {
+    if (mutator->state.load(std::memory_order_relaxed) != MutatorState::kLeft) continue;
+    if (mutator->nursery.granted_bytes() <= kMaxYoungBytes) continue;
+    --left_;
+    left_bytes_ -= std::min(left_bytes_, mutator->NurseryBytes());  // a collection may resize it
+    RunLocked(*mutator, MutatorState::kLeft);
+    mutator->MoveIn(own_stack);
+    return mutator;
+  }
+  return nullptr;
+}
+
+// Nobody else looks at the list while all threads stand.
+Mutator* World::RemoveLeft() ALLOMON_NO_THREAD_SAFETY_ANALYSIS {
+  ALLOMON_DCHECK("inv.world", IsStoppedByMe() || running_ == 0);
+  Mutator* removed = nullptr;
+  for (Mutator** link = &first_; *link != nullptr;) {
+    Mutator* const mutator = *link;
+    if (mutator->state.load(std::memory_order_relaxed) != MutatorState::kLeft) {
+      link = &mutator->next;
+      continue;
+    }
+    *link = mutator->next;
+    Change(*mutator, MutatorState::kLeft, MutatorState::kOutside);
+    departed_words_ += mutator->allocated_words;
+    mutator->next = removed;
+    removed = mutator;
+  }
+  left_ = 0;
+  left_bytes_ = 0;
+  return removed;
 }
 
 // Another stop may begin before this thread gets the mutex back; the thread already counts as
@@ -267,23 +303,29 @@ Mutator* World::ResetAfterFork(Mutator* survivor) {
     Mutator* const mutator = first_;
     first_ = mutator->next;
     if (mutator == survivor) continue;
+    const bool has_left = mutator->state.load(std::memory_order_relaxed) == MutatorState::kLeft;
     mutator->state.store(MutatorState::kOutside, std::memory_order_relaxed);
-    LeaveLocked(*mutator);
+    departed_words_ += mutator->allocated_words;
+    if (!has_left) mutator->LeaveTracker();
     mutator->next = others;
     others = mutator;
   }
   first_ = survivor;
   if (survivor != nullptr) survivor->next = nullptr;
-  running_ = waiting_ = coming_ = 0;
+  running_ = waiting_ = coming_ = left_ = 0;
+  left_bytes_ = 0;
   held_.store(0, std::memory_order_relaxed);
   stopping_.store(false, std::memory_order_relaxed);
   if (stopper_ != nullptr) RunLocked(*stopper_, MutatorState::kStopping);
   return others;
 }
 
-bool World::IsEmpty() {
+bool World::HasOnlyLeft() {
   const MutexHolder hold(mutex_);
-  return first_ == nullptr;
+  for (const Mutator* mutator = first_; mutator != nullptr; mutator = mutator->next) {
+    if (mutator->state.load(std::memory_order_relaxed) != MutatorState::kLeft) return false;
+  }
+  return true;
 }
 
 }  // namespace allomon::gc::internal

@@ -31,9 +31,18 @@ class World {
   // Adds the calling thread's mutator to the world and announces it to the tracker.  Waits for a
   // collection in progress.
   void Add(Mutator* mutator);
-  // Removes the calling thread, which runs; the tracker forgets its mutator.  If another thread
-  // wants to stop the world, the caller parks first, because that collector waits for it.
-  void Remove(Mutator* mutator);
+  // Leaves the mutator of the calling thread, which runs, in the world (kLeft).  The tracker
+  // forgets it.  If another thread wants to stop the world, the caller parks first, because that
+  // collector waits for it.  Returns true if the caller has to collect: no other thread is
+  // attached, or the nurseries left since the last collection exceed one of the bounds below.
+  bool Leave(Mutator* mutator);
+  // Gives the calling thread a mutator that another thread has left, with the rest of its nursery.
+  // Returns nullptr if none of them has room.  Waits for a collection in progress.
+  Mutator* TakeOver(const StackRange& own_stack);
+  // Called after a collection by the thread that has stopped the world: removes the mutators that
+  // were left, which are linked by `next`.  A child of fork calls it before it resets the mutex,
+  // and a heap that ends when no thread runs.
+  Mutator* RemoveLeft();
 
   // Whether a thread wants all others to stand.  The owner of a limit executes a seq_cst fence
   // between storing the limit and this call.
@@ -85,8 +94,9 @@ class World {
   // first of the other mutators, which are linked by `next` and unknown to the tracker.
   Mutator* ResetAfterFork(Mutator* survivor);
 
-  // Called before the world is destroyed, when no other thread can refer to it.
-  bool IsEmpty();
+  // Whether each mutator that there is was left by its thread.  Called before the world is
+  // destroyed, when no other thread can refer to it.
+  bool HasOnlyLeft();
 
   // For ALLOMON_DCHECK.
   bool IsStoppedByMe() const {
@@ -110,8 +120,14 @@ class World {
   bool GiveOthersATurn(Mutator* caller);
   uint64_t EndOfTurnLocked() ALLOMON_REQUIRES(mutex_);
   void SleepInTurn(uint64_t until_ns, uint64_t stops) const;
-  void LeaveLocked(Mutator& mutator) ALLOMON_REQUIRES(mutex_);
+  bool HasOthersLocked(const Mutator& mutator) const ALLOMON_REQUIRES(mutex_);
   bool CountsAgreeLocked() const ALLOMON_REQUIRES(mutex_);
+
+  // Bounds of the nurseries that wait for a collection without a thread: their number, and their
+  // bytes, which are eight nurseries of the default size.  A process has 4 GiB of addresses for
+  // nurseries.
+  static constexpr int kMostLeft = 8;
+  static constexpr size_t kMostLeftBytes = size_t{16} << 20;
 
   const uint64_t late_ns_;
   HeapListener* const listener_;
@@ -136,6 +152,8 @@ class World {
   uint64_t resumed_ns_ ALLOMON_GUARDED_BY(mutex_) = 0;
   uint32_t last_to_stand_ ALLOMON_GUARDED_BY(mutex_) = 0;
   Mutator* first_ ALLOMON_GUARDED_BY(mutex_) = nullptr;
+  int left_ ALLOMON_GUARDED_BY(mutex_) = 0;           // mutators in kLeft
+  size_t left_bytes_ ALLOMON_GUARDED_BY(mutex_) = 0;  // of their nurseries
   uint64_t departed_words_ ALLOMON_GUARDED_BY(mutex_) = 0;
 };
 

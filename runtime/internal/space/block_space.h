@@ -90,6 +90,10 @@ class BlockSpace {
   void Sweep(size_t keep_blocks);
 
   template <typename Visit>
+  void ForEachChunk(Visit visit) {
+    for (Chunk* chunk : chunks_) visit(*chunk);
+  }
+  template <typename Visit>
   void ForEachMarked(Visit visit) {
     for (Chunk* chunk : chunks_) chunk->ForEachMarked(visit);
   }

@@ -74,6 +74,16 @@ struct Chunk {
     return true;
   }
 
+  // The same while several threads mark.  Relaxed: the bit alone decides which of them scans the
+  // object, and the contents of objects are not written meanwhile.
+  bool SetMarkedShared(const Object* object) {
+    const size_t word = OffsetOf(object) / kWordBytes;
+    const uint64_t bit = uint64_t{1} << word % 64;
+    uint64_t& of_word = marks[word / 64];
+    if ((__atomic_load_n(&of_word, __ATOMIC_RELAXED) & bit) != 0) return false;
+    return (__atomic_fetch_or(&of_word, bit, __ATOMIC_RELAXED) & bit) == 0;
+  }
+
   // Prefetches the marks of an object of any space: the address is computed, not read.
   void PrefetchMarks(const Object* object) const {
     __builtin_prefetch(&marks[OffsetOf(object) / kWordBytes / 64], 1);
@@ -82,6 +92,11 @@ struct Chunk {
   // Call once for each object that becomes marked.
   void CountLive(const Object* object, uint64_t words_with_header) {
     live_words[BlockOf(object)] += static_cast<uint16_t>(words_with_header);
+  }
+  // Adds the words of several marked objects of a block, while several threads mark.
+  void CountLiveShared(size_t block, uint64_t words_with_headers) {
+    __atomic_fetch_add(&live_words[block], static_cast<uint16_t>(words_with_headers),
+                       __ATOMIC_RELAXED);
   }
 
   void ClearMarks() {

@@ -48,13 +48,19 @@ class LargeSpace {
 
   // Begins another marking: only objects made from now on are marked.
   void ClearMarks();
-  // Called only by the thread that marks.
+  // Called only by a thread that marks alone.
   bool IsMarked(Object* object) const { return LargeNode::Of(object)->mark == marking_; }
   // Returns false if the object was marked before.
   bool SetMarked(Object* object) {
     if (IsMarked(object)) return false;
     LargeNode::Of(object)->mark = marking_;
     return true;
+  }
+  // The same while several threads mark (Chunk::SetMarkedShared).
+  bool SetMarkedShared(Object* object) {
+    uint32_t& mark = LargeNode::Of(object)->mark;
+    if (__atomic_load_n(&mark, __ATOMIC_RELAXED) == marking_) return false;
+    return __atomic_exchange_n(&mark, marking_, __ATOMIC_RELAXED) != marking_;
   }
   // Frees the unmarked objects.  The pages of those beyond the first `keep_bytes` go back to the
   // system at once, since a backend keeps them; the others are for objects to come.

@@ -21,11 +21,14 @@ class Nursery {
   // Takes a slice of `size_bytes`; in stress mode another one after each collection.  False without
   // memory.
   bool Init(Window* window, size_t size_bytes, bool stress);
+  // The window's words have moved to another one.
+  void SetWindow(Window* window) { window_ = window; }
   // Sets the clock that is told when the cursor jumps; nullptr: no clock.
   void SetClock(AllocationClock* clock) { clock_ = clock; }
   // Makes the slices known to the heap.  Called once, while the world is stopped.  False without
   // memory.
   bool Join(YoungSpace& space);
+  bool has_joined() const { return joined_; }
   // The slices pass to the heap.
   void Leave(YoungSpace& space);
 

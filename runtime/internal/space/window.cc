@@ -14,4 +14,17 @@ void Window::Clear() {
   marking = false;
 }
 
+void Window::MoveTo(Window* to) {
+  to->cursor = cursor;
+  to->limit.store(0, std::memory_order_relaxed);
+  to->first_root = first_root;
+  to->log_top = log_top;
+  to->log_limit = log_limit;
+  to->mutator = mutator;
+  to->old_cursor = old_cursor;
+  to->old_limit = old_limit;
+  to->marking = marking;
+  Clear();
+}
+
 }  // namespace allomon::gc::internal

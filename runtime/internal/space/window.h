@@ -48,6 +48,9 @@ struct Window {
 
   // As in a thread that is not attached.
   void Clear();
+  // The thread detaches, or takes over what another one left: all words go there, with a limit of
+  // 0.  This window is cleared.
+  void MoveTo(Window* to);
 };
 
 // inv.young.range: all code of a program that stores references has the same range compiled in. A

@@ -231,6 +231,13 @@ bool YoungSlice::SetMarked(const Object* object) {
   return true;
 }
 
+bool YoungSlice::SetMarkedShared(const Object* object) {
+  const size_t bit = BitOf(object);
+  const Bits mask = Bits{1} << bit % kBitsPerWord;
+  Bits& of_word = marks_[bit / kBitsPerWord];
+  return (__atomic_fetch_or(&of_word, mask, __ATOMIC_RELAXED) & mask) == 0;
+}
+
 uint32_t YoungSlice::NumberMarked(uint32_t first) {
   for (size_t run = 0; run < n_runs_; ++run) {
     first_numbers_[run] = first;

@@ -123,6 +123,8 @@ class YoungSlice {
   void ClearMarks();
   bool IsMarked(const Object* object) const { return Test(marks_, object); }
   bool SetMarked(const Object* object);
+  // The same while several threads mark (Chunk::SetMarkedShared).
+  bool SetMarkedShared(const Object* object);
   template <typename Visit>
   void ForEachMarked(Visit visit) const {
     ForEachBit(marks_, visit);

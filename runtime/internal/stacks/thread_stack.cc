@@ -14,9 +14,14 @@ CoroutineStacks::Place CoroutineStacks::AboveLocked(uintptr_t address) {
       [](uintptr_t at, const CoroutineStack* stack) { return at < stack->range.low; });
 }
 
+// Memory for the exception may be sampled, and a callback may collect, which takes the mutex.
 void CoroutineStacks::Add(CoroutineStack* stack) {
+  if (!TryAdd(stack)) throw std::bad_alloc();
+}
+
+bool CoroutineStacks::TryAdd(CoroutineStack* stack) {
   const MutexHolder hold(mutex_);
-  if (!TryPush(by_address_, stack)) throw std::bad_alloc();
+  if (!TryPush(by_address_, stack)) return false;
   by_address_.pop_back();
   const StackRange& range = stack->range;
   const Place above = AboveLocked(range.low);
@@ -25,6 +30,7 @@ void CoroutineStacks::Add(CoroutineStack* stack) {
           (above == by_address_.begin() || above[-1]->range.high <= range.low),
       "rule.stack: two registered stacks overlap; a RegisteredStack ends before its memory does");
   by_address_.insert(above, stack);
+  return true;
 }
 
 void CoroutineStacks::Remove(const CoroutineStack* stack) {
@@ -70,6 +76,14 @@ ALLOMON_GC_SCANS void CoroutineStacks::FindInterrupted(uintptr_t low, uintptr_t 
   }
 }
 
+// A function may use these bytes below its stack pointer without moving it (System V ABI for
+// x86-64, 3.2.2).  The kernel leaves them alone when it calls a handler.
+#if defined(__x86_64__)
+constexpr uintptr_t kRedZoneBytes = 128;
+#else
+constexpr uintptr_t kRedZoneBytes = 0;
+#endif
+
 // Calls no malloc: a lock of the world is held.
 void ThreadStack::NoteStand(CoroutineStacks& coroutines) {
   here.NoteFakeStack();
@@ -108,10 +122,11 @@ void ThreadStack::Scan(CoroutineStacks& coroutines, WordVisitor& visitor) const 
   const auto scan_from = [&](uintptr_t lowest, const StackRange& range) {
     ScannedStack interrupted;
     interrupted.fake_stack = here.fake_stack;
-    interrupted.point.stack_pointer = lowest;
+    interrupted.point.stack_pointer = std::max(lowest - kRedZoneBytes, range.low);
     ScanStack(interrupted, range.high, visitor);
   };
-  scan_from(LowestAddressOf(own, at, signal.high), own);
+  const uintptr_t lowest_own = LowestAddressOf(own, at, signal.high);
+  if (lowest_own < own.high) scan_from(lowest_own, own);
   coroutines.FindInterrupted(at, signal.high);
   coroutines.ForEach([&](CoroutineStack& stack) {
     const uintptr_t lowest = std::exchange(stack.interrupted_at, 0);

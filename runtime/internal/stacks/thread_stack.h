@@ -73,6 +73,8 @@ class CoroutineStacks {
   // The first stack above the address, whole.
   Place AboveLocked(uintptr_t address) ALLOMON_REQUIRES(mutex_);
   CoroutineStack* FindLocked(uintptr_t address) ALLOMON_REQUIRES(mutex_);
+  // Returns false without memory.
+  bool TryAdd(CoroutineStack* stack);
 
   Mutex mutex_;
   // inv.stacks.apart: in ascending order, and no two overlap.

@@ -5,9 +5,13 @@
 
 namespace allomon::gc::internal {
 
+size_t AddressMap::HomeOf(const Object* object) const {
+  return MixWord(WordOf(object)) & (slots_.size() - 1);
+}
+
 size_t AddressMap::PlaceOf(Object* object) const {
   const size_t mask = slots_.size() - 1;
-  size_t place = MixWord(WordOf(object)) & mask;
+  size_t place = HomeOf(object);
   while (slots_[place] != 0 && entries_[slots_[place] - 1].object != object) {
     place = (place + 1) & mask;
   }
@@ -33,6 +37,9 @@ bool AddressMap::Reserve(size_t entries) {
 void AddressMap::Rebuild() {
   slots_.assign(slots_.size(), 0);
   for (size_t i = 0; i < entries_.size(); ++i) {
+    if (i + kAhead < entries_.size()) {
+      __builtin_prefetch(&slots_[HomeOf(entries_[i + kAhead].object)], 1);
+    }
     slots_[PlaceOf(entries_[i].object)] = static_cast<uint32_t>(i + 1);
   }
 }

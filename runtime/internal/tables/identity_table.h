@@ -9,6 +9,7 @@
 #include "runtime/internal/object/object.h"
 #include "runtime/internal/space/memory.h"
 #include "runtime/internal/space/young_range.h"
+#include "tracker/base/check.h"
 
 namespace allomon::gc::internal {
 
@@ -35,19 +36,28 @@ class AddressMap {
   [[nodiscard]] bool Reserve(size_t entries);
   // The caller has made room.
   void Add(Entry entry);
-  // Keeps the entries for which keep(entry) is true; `keep` may change them.  Allocates nothing.
-  template <typename Keep>
-  void Filter(Keep keep) {
+  // Keeps the entries for which keep(entry) is true.  `keep` may change an entry's object only if
+  // it returns false (inv.identity.address).  ahead(object) is called some entries earlier.
+  // Allocates nothing.
+  template <typename Keep, typename Ahead>
+  void Filter(Keep keep, Ahead ahead) {
     size_t kept = 0;
     for (size_t i = 0; i < entries_.size(); ++i) {
+      if (i + kAhead < entries_.size()) ahead(entries_[i + kAhead].object);
       Entry entry = entries_[i];
-      if (keep(entry)) entries_[kept++] = entry;
+      if (!keep(entry)) continue;
+      ALLOMON_DCHECK_EQ("inv.identity.address", entry.object, entries_[i].object);
+      entries_[kept++] = entry;
     }
+    if (kept == entries_.size()) return;
     entries_.resize(kept);
     Rebuild();
   }
 
  private:
+  static constexpr size_t kAhead = 12;  // as many misses as a core can have in flight
+
+  size_t HomeOf(const Object* object) const;
   size_t PlaceOf(Object* object) const;
   void Rebuild();
 
@@ -69,19 +79,22 @@ class IdentityTable {
   template <typename Now>
   void AfterMinor(Now now) {
     if (young_.size() == 0) return;
-    young_.Filter([&](AddressMap::Entry& entry) {
-      entry.object = now(entry.object);
-      if (entry.object != nullptr && !IsYoung(entry.object)) old_.Add(entry);
-      return entry.object != nullptr && IsYoung(entry.object);
-    });
+    young_.Filter(
+        [&](AddressMap::Entry& entry) {
+          entry.object = now(entry.object);
+          if (entry.object != nullptr && !IsYoung(entry.object)) old_.Add(entry);
+          return entry.object != nullptr && IsYoung(entry.object);
+        },
+        [](const Object*) {});
     Count();
   }
-  // Called during a major collection, when all live objects are marked.
-  template <typename IsMarked>
-  void AfterMajor(IsMarked is_marked) {
+  // Called during a major collection, when all live objects are marked.  prefetch(object) comes
+  // some calls before is_marked(object).
+  template <typename IsMarked, typename Prefetch>
+  void AfterMajor(IsMarked is_marked, Prefetch prefetch) {
     const auto lives = [&](const AddressMap::Entry& entry) { return is_marked(entry.object); };
-    if (young_.size() != 0) young_.Filter(lives);
-    if (old_.size() != 0) old_.Filter(lives);
+    if (young_.size() != 0) young_.Filter(lives, prefetch);
+    if (old_.size() != 0) old_.Filter(lives, prefetch);
     Count();
   }
 

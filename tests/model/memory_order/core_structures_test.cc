@@ -465,6 +465,7 @@ void BeginThreads() {
   ThreadsUnderTest& test = *threads_under_test;
   test.source.Begin(&test.file, 1);
   test.threads.Begin(&test.source, recording::WrittenField<uint32_t>(&test.count), {});
+  CurrentThread().countdown = &countdown_words;  // as the registry sets it
   const recording::RecorderHold hold;
   Expect(test.threads.Enter(1, &test.missing) == 1, "another thread");
 }

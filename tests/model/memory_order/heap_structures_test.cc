@@ -105,6 +105,9 @@ void Fail(const char* text) {
 }
 void Mutator::JoinTracker() {}
 void Mutator::LeaveTracker() {}
+void Mutator::MoveOut() {}
+size_t Mutator::NurseryBytes() const { return 0; }
+void Mutator::MoveIn(const StackRange&) {}
 void Mutator::NoteStand() {}
 bool Mutator::MayRunRequest() const { return false; }
 bool Mutator::GrowLog() { return false; }
@@ -287,7 +290,7 @@ void BeginWorld() {
   mutator_under_test = static_cast<Mutator*>(model::Map(sizeof(Mutator)));
   mutator_under_test->heap = &test.heap;
   mutator_under_test->window = &t_window;
-  new (&mutator_under_test->old) OldWindow(t_window);
+  new (&mutator_under_test->old) OldWindow(&t_window);
   new (&mutator_under_test->sampler) heap_client::ManagedSampler();
   new (&mutator_under_test->survival) Survival();
   mutator_under_test->sampler.Refresh();

@@ -1,5 +1,5 @@
 // The heap's own threads: one that marks while the program's threads run, and those that take part
-// in minor collections.
+// in minor collections and in markings while the world is stopped.
 #include <sched.h>
 
 #include <atomic>
@@ -8,10 +8,15 @@
 #include <vector>
 
 #include "gtest/gtest.h"
+#include "runtime/custom.h"
 #include "runtime/heap.h"
 #include "runtime/internal/collect/collection.h"
 #include "runtime/internal/collect/evacuation.h"
+#include "runtime/internal/collect/mark_share.h"
+#include "runtime/internal/collect/mark_stack.h"
 #include "runtime/internal/space/poison.h"
+#include "runtime/weak.h"
+#include "runtime/weak_map.h"
 #include "tests/runtime/lists.h"
 
 namespace allomon::gc {
@@ -155,6 +160,216 @@ TEST(CollectorsTest, AnObjectThatAnotherThreadMovesIsAwaited) {
   EXPECT_EQ(slot, reinterpret_cast<Object*>(address));
   EXPECT_EQ(result.moved_words, 0u);
   YoungSlice::Unmap(slice);
+}
+
+struct Tree {
+  Field<Tree> left;
+  Field<Tree> right;
+};
+
+Local<Tree> MakeTree(int depth) {
+  if (depth == 0) return make<Tree>();
+  return make<Tree>(MakeTree(depth - 1), MakeTree(depth - 1));
+}
+long CountTrees(Handle<Tree> tree) {
+  return tree ? 1 + CountTrees(tree->left) + CountTrees(tree->right) : 0;
+}
+
+using Pair = Ephemeron<Cell, Cell>;
+
+// The value of each pair is the key of the one before it in the array, which is the adverse order.
+// Returns the key of the last pair.
+Local<Cell> MakeChain(Handle<Array<Pair>> chain) {
+  Local<Cell> key = make<Cell>(-1, nullptr);
+  for (size_t i = 0; i < chain->length(); ++i) {
+    const Local<Cell> value = key;
+    key = make<Cell>(static_cast<long>(i), nullptr);
+    chain->at(i) = make_ephemeron<Cell, Cell>(key, value);
+  }
+  return key;
+}
+long CountPairs(Handle<Array<Pair>> chain) {
+  long count = 0;
+  for (size_t i = 0; i < chain->length(); ++i) count += key_of<Cell, Cell>(chain->at(i)) ? 1 : 0;
+  return count;
+}
+
+// A graph of most kinds of objects, parts of which are dropped in rounds.  All that can be seen of
+// its collections is noted: what lives, the counts of words, and the callbacks in their order.
+class DroppedGraph {
+ public:
+  struct Released {
+    std::vector<long>* log;
+    long number;
+  };
+
+  // The heap's end releases the blocks that are left, so `log` and `released` outlive the heap.
+  DroppedGraph(std::vector<long>* log, Released* released) : log_(log) {
+    MakeTwoTables(&up_, &down_);
+    tree_ = MakeTree(16);
+    list_ = MakeList(30000);
+    kept_key_ = MakeChain(kept_ = make_array<Pair>(300));
+    dropped_key_ = MakeChain(dropped_ = make_array<Pair>(300));
+    map_ = make_weak_map<Cell, Cell>();
+    customs_ = make_array<CustomBlock>(200);
+    for (size_t i = 0; i < customs_->length(); ++i) {
+      released[i] = {log, static_cast<long>(i)};
+      customs_->at(i) = make_custom(&released[i], 100 + i, NoteRelease);
+      map_->set(up_->at(i * 7), make<Cell>(1, up_->at(i)));
+      add_finalizer<Cell>(up_->at(i * 11),
+                          [log](Handle<Cell> cell) { log->push_back(1000 + cell->head); });
+    }
+  }
+
+  void Drop(size_t round) {
+    for (size_t i = 0; i < up_->length(); ++i) {
+      if (i * 2654435761 % 1009 % 5 != round) continue;
+      up_->at(i) = nullptr;
+      down_->at(down_->length() - 1 - i) = nullptr;
+      if (i < customs_->length()) customs_->at(customs_->length() - 1 - i) = nullptr;
+    }
+    if (round == 1) dropped_key_ = nullptr;
+    if (round == 2) tree_ = tree_->left;
+    if (round == 3) list_ = nullptr;
+  }
+
+  void Look(const HeapStatistics& s) {
+    long cells = 0;
+    for (size_t i = 0; i < up_->length(); ++i) {
+      if (!up_->at(i)) continue;
+      ++cells;
+      EXPECT_EQ(up_->at(i)->head, static_cast<long>(i));
+    }
+    for (const long seen : {cells, CountTrees(tree_), Sum(list_), CountPairs(kept_),
+                            CountPairs(dropped_), static_cast<long>(map_->size())}) {
+      Note(seen);
+    }
+    for (const uint64_t count :
+         {s.allocated_words, s.young_words, s.promoted_words, s.freed_young_words, s.born_old_words,
+          s.freed_old_words, s.old_words, s.custom_bytes, s.major_collections}) {
+      Note(static_cast<long>(count));
+    }
+  }
+
+ private:
+  static void NoteRelease(void* data) {
+    const Released& released = *static_cast<Released*>(data);
+    released.log->push_back(-released.number);
+  }
+  void Note(long what) { log_->push_back(what); }
+
+  std::vector<long>* const log_;
+  Root<Array<Cell>> up_, down_;
+  Root<Tree> tree_;
+  Root<Cell> list_;
+  Root<Array<Pair>> kept_, dropped_;
+  Root<Cell> kept_key_, dropped_key_;
+  Root<WeakMap<Cell, Cell>> map_;
+  Root<Array<CustomBlock>> customs_;
+};
+
+std::vector<long> LogOfMarkings(const HeapOptions& options) {
+  std::vector<long> log;
+  DroppedGraph::Released released[200];
+  const auto heap = Heap::Create(options).value();
+  {
+    const Mutator mutator(*heap);
+    DroppedGraph graph(&log, released);
+    for (size_t round = 0; round < 5; ++round) {
+      for (int i = 0; i < 2; ++i) {
+        heap->CollectFromTop(CollectionKind::kMajor);
+        Safepoint();
+        graph.Look(heap->statistics());
+      }
+      graph.Drop(round);
+    }
+  }
+  EXPECT_EQ(heap->statistics().parallel_markings > 0, options.collectors > 1);
+  return log;
+}
+
+TEST(CollectorsTest, MarkingBySeveralIsThatOfOne) {
+  const std::vector<long> by_one = LogOfMarkings(BySeveral(1));
+  EXPECT_GT(by_one.size(), 400u);  // callbacks have run
+  for (const uint32_t collectors : {2u, 4u}) {
+    for (const size_t entries : {size_t{16}, size_t{1} << 26}) {
+      HeapOptions options = BySeveral(collectors);
+      options.mark_stack_entries = entries;
+      options.verify = collectors == 2;  // takes most of the test's time
+      EXPECT_EQ(LogOfMarkings(options), by_one) << collectors << " collectors, " << entries;
+    }
+  }
+}
+
+// Two threads mark the same words of a chunk in the same order.
+TEST(CollectorsTest, OneOfTwoThreadsMarksAnObject) {
+  using namespace internal;  // NOLINT: the parts of a collection
+  BlockSpace blocks;
+  ASSERT_TRUE(blocks.AddChunk());
+  Chunk* const chunk = Chunk::Of(blocks.Allocate(kWordBytes));
+  constexpr size_t kFirst = kFirstBlock * kBlockWords;
+  constexpr size_t kWords = kChunkBytes / kWordBytes;
+  for (int round = 0; round < 20; ++round) {
+    chunk->ClearMarks();
+    std::atomic<int> ready{0};
+    std::atomic<size_t> marked{0};
+    const auto mark = [&] {
+      size_t own = 0;
+      for (++ready; ready != 2;) {
+      }
+      for (size_t i = kFirst; i < kWords; ++i) {
+        const Word* const word = reinterpret_cast<Word*>(chunk->start()) + i;
+        own += chunk->SetMarkedShared(reinterpret_cast<const Object*>(word)) ? 1 : 0;
+      }
+      marked += own;
+    };
+    std::thread other(mark);
+    mark();
+    other.join();
+    ASSERT_EQ(marked, kWords - kFirst);
+    size_t set = 0;
+    chunk->ForEachMarked([&set](Object*) { ++set; });
+    ASSERT_EQ(set, kWords - kFirst);
+  }
+}
+
+// Blocks that have the same place in the table of sums.
+TEST(CollectorsTest, SumsOfBlocksThatShareAPlaceAreKeptApart) {
+  using namespace internal;  // NOLINT: the parts of a collection
+  constexpr size_t kBytes = LiveSums::kCoveredBytes + 2 * kChunkBytes;
+  char* const memory = static_cast<char*>(ReserveMemory(kBytes));
+  ASSERT_NE(memory, nullptr);
+  Chunk* const near = Chunk::Of(memory + kChunkBytes);
+  Chunk* const far = Chunk::Of(near->start() + LiveSums::kCoveredBytes);
+  const auto object = [](Chunk* chunk) { return reinterpret_cast<Object*>(chunk->BlockAt(5)); };
+  LiveSums sums;
+  for (int i = 0; i < 10; ++i) {
+    sums.Add(object(near), 3);
+    sums.Add(object(near), 4);
+    sums.Add(object(far), 5);
+  }
+  sums.Flush();
+  sums.Flush();
+  EXPECT_EQ(near->live_words[5], 70);
+  EXPECT_EQ(far->live_words[5], 50);
+  ReleaseMemory(memory, kBytes);
+}
+
+TEST(CollectorsTest, TheOlderHalfOfAMarkStackIsTaken) {
+  using namespace internal;  // NOLINT: the parts of a collection
+  const auto object = [](uintptr_t i) { return reinterpret_cast<Object*>(i * kWordBytes); };
+  MarkStack stack(16);
+  Object* taken[4] = {};
+  EXPECT_EQ(stack.TakeOlderHalf(taken, 4), 0u);
+  ASSERT_TRUE(stack.TryPush(object(1)));
+  EXPECT_EQ(stack.TakeOlderHalf(taken, 4), 0u);
+  for (uintptr_t i = 2; i <= 9; ++i) ASSERT_TRUE(stack.TryPush(object(i)));
+  EXPECT_EQ(stack.TakeOlderHalf(taken, 3), 3u);
+  for (uintptr_t i = 0; i < 3; ++i) EXPECT_EQ(taken[i], object(i + 1));
+  EXPECT_EQ(stack.TakeOlderHalf(taken, 4), 3u);
+  for (uintptr_t i = 0; i < 3; ++i) EXPECT_EQ(taken[i], object(i + 4));
+  for (uintptr_t i = 9; i >= 7; --i) EXPECT_EQ(stack.Pop(), object(i));
+  EXPECT_EQ(stack.Pop(), nullptr);
 }
 
 uint64_t ParallelCollections(const HeapOptions& options) {

@@ -9,9 +9,11 @@
 #include <deque>
 #include <fstream>
 #include <memory>
+#include <new>
 #include <optional>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "gtest/gtest.h"
@@ -463,6 +465,41 @@ TEST_F(SiteTest, FileThatIsNoneIsNamed) {
   HeapOptions options;
   EXPECT_FALSE(options.Parse("sites").ok());
   EXPECT_FALSE(SaveSites("/nowhere/sites").ok());
+}
+
+// At the first block that is born old, takes all that the limit allows, and lets go of it.
+struct FillOnce {
+  std::optional<char> alloc_minor(const Allocation&) { return std::nullopt; }
+  std::optional<char> alloc_major(const Allocation&) {
+    if (!std::exchange(*armed, false)) return std::nullopt;
+    Root<Cell> filling;
+    try {
+      for (;;) filling = make<Cell>(*site, 0, filling);
+    } catch (const std::bad_alloc&) {
+    }
+    return std::nullopt;
+  }
+
+  Site* site;
+  bool* armed;
+};
+
+TEST(SiteLimitTest, RoomThatACallbackTookIsCollectedForTheSampledObject) {
+  Site site;
+  const auto heap = Heap::Create(Options("limit=16M")).value();
+  const Mutator mutator(*heap);
+  Root<Cell> kept;
+  while (!site.allocates_old()) kept = make<Cell>(site, kept ? kept->head + 1 : 0, kept);
+  bool armed = true;
+  ASSERT_TRUE(Tracker::start(1, FillOnce{&site, &armed}).ok());
+  for (int i = 0; i < 1000 && armed; ++i) {
+    EXPECT_NO_THROW(kept = make<Cell>(site, kept->head + 1, kept));
+  }
+  EXPECT_TRUE(Tracker::stop().ok());
+  EXPECT_FALSE(armed);
+  long expected = kept->head;
+  for (Local<Cell> cell = kept; cell; cell = cell->tail) ASSERT_EQ(cell->head, expected--);
+  EXPECT_EQ(expected, -1);
 }
 
 }  // namespace
