@@ -192,14 +192,6 @@ void Succeed(void* block, void* old_block, size_t size_bytes) {
   memcpy(block, old_block, size_bytes);
 }
 
-// Copies a block of the backend to its successor, and frees the old block.
-void* MoveFromBackend(void* old_block, void* block, size_t size_bytes) {
-  const size_t old_bytes = backend::UsableSize(old_block);
-  Succeed(block, old_block, old_bytes < size_bytes ? old_bytes : size_bytes);
-  backend::Free(old_block);
-  return block;
-}
-
 // inv.slot.order: the callbacks run before the memory may be used again.
 void FreeSampled(void* block) {
   const ErrnoKeeper keeper;
@@ -210,6 +202,28 @@ void FreeSampled(void* block) {
   }
   const ScopedSlot released_at_end(block, word);
   heap_client::OnFree(handle);
+}
+
+// Copies a block of the backend to its successor, and frees the old block.  If the backend has no
+// memory to find what to copy, the old block stays valid and the result is nullptr.
+void* MoveFromBackend(void* old_block, void* block, size_t size_bytes) {
+#ifdef ALLOMON_BACKEND_IS_THE_HOSTS
+  // Bytes beyond the block's end may be unmapped.  Only the program's realloc knows what to copy.
+  // Its pages are not moved: they may be shared, and would then be in both places.
+  size_t old_bytes = 0;
+  void* const readable = backend::ReallocToCopy(old_block, size_bytes, &old_bytes);
+  if (readable == nullptr) {
+    FreeHighSlow(block, kUnknownSize, EntryPoint::kMalloc);
+    return nullptr;
+  }
+  memcpy(block, readable, old_bytes < size_bytes ? old_bytes : size_bytes);
+  backend::Free(readable);
+#else
+  const size_t old_bytes = backend::UsableSize(old_block);
+  Succeed(block, old_block, old_bytes < size_bytes ? old_bytes : size_bytes);
+  backend::Free(old_block);
+#endif
+  return block;
 }
 
 // Takes the new block before it ends the old one.  Without memory the old block stays valid, as C

@@ -1,13 +1,18 @@
-#include <dlfcn.h>
 #include <malloc.h>
 
 #include "allomon_backend.h"
+#include "tracker/base/next_symbol.h"
 
 namespace allomon::backend {
 namespace {
 
-using Mallinfo2 = struct mallinfo2 (*)();
-using MallocTrim = int (*)(size_t);
+internal::NextSymbol<struct mallinfo2()> g_mallinfo2("mallinfo2");
+internal::NextSymbol<int(size_t)> g_malloc_trim("malloc_trim");
+
+__attribute__((constructor)) void LookUp() {
+  g_mallinfo2.Find();
+  g_malloc_trim.Find();
+}
 
 }  // namespace
 
@@ -15,7 +20,7 @@ using MallocTrim = int (*)(size_t);
 // functions that follow those of //allocator:malloc in the order of symbol look-up.
 Usage ReadUsage() {
   Usage usage;
-  static const Mallinfo2 read = reinterpret_cast<Mallinfo2>(dlsym(RTLD_NEXT, "mallinfo2"));
+  const auto read = g_mallinfo2.Find();
   if (read == nullptr) return usage;
   const struct mallinfo2 info = read();
   usage.used_bytes = info.uordblks;
@@ -26,7 +31,7 @@ Usage ReadUsage() {
 }
 
 void Collect() {
-  static const MallocTrim trim = reinterpret_cast<MallocTrim>(dlsym(RTLD_NEXT, "malloc_trim"));
+  const auto trim = g_malloc_trim.Find();
   if (trim != nullptr) trim(0);
 }
 

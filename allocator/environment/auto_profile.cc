@@ -228,10 +228,12 @@ void StartFromEnvironment(int argc, char** argv) {
     KeepInPlaceIfWanted(profile->options);
     StartProfile(profile);
     SayThatRecordingsHaveNoMappings(profile->options);
+    // Before the recording: beside a handler of SIGBUS in front of its own, a recording looks at
+    // its file at each event.
+    StartGuardIfWanted(*profile);
     StartRecordingIfWanted(profile->options);
     WaitAtExitIfWanted(profile->options);
     AttendIfWanted(profile->options);
-    StartGuardIfWanted(*profile);
   } else {
     Say(error + "; the program runs unprofiled" + (AsksForGuard() ? " and unguarded" : ""));
     delete profile;

@@ -18,22 +18,36 @@ constexpr const char* kNames[] = {
 #undef ALLOMON_SYMBOL
 };
 
-bool IsOperator(Function function) { return function >= Function::kNew; }
 bool IsDelete(Function function) { return function >= Function::kDelete; }
 
-// The C++ runtime's operators call the malloc and free that the program calls.
-void* FindSubstitute(Function function) {
-  void* const found =
-      FindInLoadedCxxRuntime == nullptr ? nullptr : FindInLoadedCxxRuntime(NameOf(function));
+std::atomic<void*> g_found[kFunctions];
+// The malloc and free that the program calls.
+std::atomic<void*> g_malloc{nullptr};
+std::atomic<void*> g_free{nullptr};
+
+// Before FindMallocAndFree(), a library's constructor may call.
+void* SubstituteOf(Function function) {
+  std::atomic<void*>& known = IsDelete(function) ? g_free : g_malloc;
+  void* const found = known.load(std::memory_order_relaxed);
   return found != nullptr ? found : dlsym(RTLD_DEFAULT, IsDelete(function) ? "free" : "malloc");
 }
 
-void* Find(Function function) {
-  void* const found = dlsym(RTLD_NEXT, NameOf(function));
-  return found == nullptr && IsOperator(function) ? FindSubstitute(function) : found;
+// The C++ runtime's operators call the malloc and free that the program calls.
+void* FindOperator(Function function) {
+  void* const found =
+      FindLoadedOperator == nullptr ? nullptr : FindLoadedOperator(NameOf(function));
+  return found != nullptr ? found : SubstituteOf(function);
 }
 
-std::atomic<void*> g_found[kFunctions];
+void* Find(Function function) {
+  // dlsym() takes the lock of a thread in dlopen(), which may wait for this thread.  All that was
+  // there at the start has been found.
+  if (IsOperator(function) && g_malloc.load(std::memory_order_relaxed) != nullptr) {
+    return FindOperator(function);
+  }
+  void* const found = dlsym(RTLD_NEXT, NameOf(function));
+  return found == nullptr && IsOperator(function) ? FindOperator(function) : found;
+}
 
 }  // namespace
 
@@ -50,6 +64,11 @@ void* FindNext(Function function) {
     known.store(next, std::memory_order_relaxed);
   }
   return next;
+}
+
+void FindMallocAndFree() {
+  g_free.store(dlsym(RTLD_DEFAULT, "free"), std::memory_order_relaxed);
+  g_malloc.store(dlsym(RTLD_DEFAULT, "malloc"), std::memory_order_relaxed);
 }
 
 void* PassOn(Function function, uintptr_t first, uintptr_t second, uintptr_t third) {

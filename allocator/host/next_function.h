@@ -55,6 +55,7 @@ inline constexpr int kFunctions = 0 ALLOMON_PASSED_ON(ALLOMON_ONE_MORE);
 #undef ALLOMON_ONE_MORE
 
 const char* NameOf(Function function);
+constexpr bool IsOperator(Function function) { return function >= Function::kNew; }
 
 // Returns nullptr if there is no such function.
 void* FindNext(Function function);
@@ -74,9 +75,14 @@ inline void* PassOn(Function function, void* block, uintptr_t second = 0, uintpt
   return PassOn(function, reinterpret_cast<uintptr_t>(block), second, third);
 }
 
-// Returns a function of a C++ runtime that a plugin has loaded, or nullptr.  Defined in
-// host_runtime.cc, for the preloaded library only.
-__attribute__((weak)) void* FindInLoadedCxxRuntime(const char* name);
+// Finds the malloc and free that the program calls, once FindNext() has found all that exists.
+// Later look-ups, which are of operators, do not wait for constructors that dlopen() runs.
+void FindMallocAndFree();
+
+// Returns an operator of a C++ runtime that a plugin has loaded, or nullptr.  Defined in
+// symbol_order.cc, for the preloaded library only.  Does not wait for constructors that dlopen()
+// runs.
+__attribute__((weak)) void* FindLoadedOperator(const char* name);
 
 }  // namespace allomon::internal
 

@@ -29,6 +29,15 @@ void MapAgain(void* to, size_t size_bytes) {
   }
 }
 
+// Asks the kernel to map as much once more.  A move unmaps its target before it asks for that room:
+// where a program has lowered its limit of addresses below what it has, the target would stay
+// unmapped.
+bool HasRoomFor(size_t size_bytes) {
+  void* const room = mmap(nullptr, size_bytes, PROT_READ | PROT_WRITE,
+                          MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  return room != MAP_FAILED && munmap(room, size_bytes) == 0;
+}
+
 // MREMAP_DONTUNMAP keeps the old place mapped, reading as zero, so it can be freed as usual.
 bool MovePages(void* to, void* from, size_t size_bytes) {
   const int flags = MREMAP_MAYMOVE | MREMAP_FIXED | MREMAP_DONTUNMAP;
@@ -46,7 +55,7 @@ void MoveContents(void* to, void* from, size_t size_bytes) {
   size_t moved_bytes = 0;
   if (size_bytes > kMovedBytes && StartsPage(to) && StartsPage(from)) {
     const size_t whole_bytes = size_bytes / PageBytes() * PageBytes();
-    if (MovePages(to, from, whole_bytes)) moved_bytes = whole_bytes;
+    if (HasRoomFor(whole_bytes) && MovePages(to, from, whole_bytes)) moved_bytes = whole_bytes;
   }
   memcpy(static_cast<char*>(to) + moved_bytes, static_cast<const char*>(from) + moved_bytes,
          size_bytes - moved_bytes);

@@ -8,6 +8,7 @@
 
 #include "allocator/host/host_stderr.h"
 #include "allocator/host/malloc_owner.h"
+#include "allocator/host/next_function.h"
 #include "allocator/host/program_malloc.h"
 #include "allomon_backend.h"
 #include "tracker/base/check.h"
@@ -51,6 +52,22 @@ const char* FileOfMalloc() {
     return length > 0 ? program : nullptr;
   }
   return internal::DefinerBehind == nullptr ? nullptr : internal::DefinerBehind("malloc");
+}
+
+// A look-up waits for the loader's lock, and a thread in dlopen(), which holds it, may wait for the
+// caller.  So all that exists is found before there is a second thread, if calls are passed on. The
+// C library has all functions but the operators.  A look-up in vain would call malloc.
+__attribute__((constructor)) void FindNextFunctions() {
+  if (internal::WhoseMalloc() == internal::MallocOwner::kOurs) return;
+  for (int i = 0; i < internal::kFunctions; ++i) {
+    const auto function = static_cast<internal::Function>(i);
+    const char* const name = internal::NameOf(function);
+    const bool exists =
+        !internal::IsOperator(function) ||
+        (internal::DefinerBehind != nullptr && internal::DefinerBehind(name) != nullptr);
+    if (exists) internal::FindNext(function);
+  }
+  internal::FindMallocAndFree();
 }
 
 }  // namespace

@@ -5,10 +5,9 @@
 // Defined over the backend that keeps the program's malloc alone.
 #include <dlfcn.h>
 
-#include <atomic>
-
 #include "allocator/host/program_malloc.h"
 #include "allomon_backend.h"
+#include "tracker/base/next_symbol.h"
 
 #ifdef ALLOMON_BACKEND_IS_THE_HOSTS
 
@@ -17,29 +16,13 @@ namespace {
 using allomon::internal::FindUnnamedFunction;
 using allomon::internal::UnnamedFunction;
 
-// The C library's function.  Only the first call takes the loader's lock, as the function itself
-// always does.
-template <typename Signature>
-class NextDladdr {
- public:
-  constexpr explicit NextDladdr(const char* name) : name_(name) {}
+allomon::internal::NextSymbol<int(const void*, Dl_info*)> g_dladdr("dladdr");
+allomon::internal::NextSymbol<int(const void*, Dl_info*, void**, int)> g_dladdr1("dladdr1");
 
-  Signature* Get() {
-    void* next = next_.load(std::memory_order_relaxed);
-    if (next == nullptr) {
-      next = dlsym(RTLD_NEXT, name_);
-      next_.store(next, std::memory_order_relaxed);
-    }
-    return reinterpret_cast<Signature*>(next);
-  }
-
- private:
-  const char* const name_;
-  std::atomic<void*> next_{nullptr};
-};
-
-NextDladdr<int(const void*, Dl_info*)> g_dladdr("dladdr");
-NextDladdr<int(const void*, Dl_info*, void**, int)> g_dladdr1("dladdr1");
+__attribute__((constructor)) void LookUp() {
+  g_dladdr.Find();
+  g_dladdr1.Find();
+}
 
 // `symbol` may be nullptr.
 void NameUnnamed(const void* address, Dl_info* info, const void** symbol) {
@@ -57,7 +40,7 @@ extern "C" {
 
 __attribute__((visibility("default"), used)) int dladdr(const void* address,
                                                         Dl_info* info) noexcept {
-  const auto next = g_dladdr.Get();
+  const auto next = g_dladdr.Find();
   const int found = next == nullptr ? 0 : next(address, info);
   if (found != 0) NameUnnamed(address, info, nullptr);
   return found;
@@ -65,7 +48,7 @@ __attribute__((visibility("default"), used)) int dladdr(const void* address,
 
 __attribute__((visibility("default"), used)) int dladdr1(const void* address, Dl_info* info,
                                                          void** extra, int flags) noexcept {
-  const auto next = g_dladdr1.Get();
+  const auto next = g_dladdr1.Find();
   const int found = next == nullptr ? 0 : next(address, info, extra, flags);
   const bool wants_symbol = flags == RTLD_DL_SYMENT;
   if (found != 0) {

@@ -4,29 +4,25 @@
 #include "allocator/host/program_malloc.h"
 #include "allocator/host/unload.h"
 #include "tracker/base/check.h"
+#include "tracker/base/next_symbol.h"
 #include "tracker/heap_client.h"
-
-// A static executable may lack dlsym(); such a program has no library to close.
-extern "C" void* dlsym(void* handle, const char* name) noexcept __attribute__((weak));
 
 namespace {
 
-using Dlclose = int (*)(void*);
+// A static executable may lack the C library's dlclose(), and has no library to close.
+allomon::internal::NextSymbol<int(void*)> g_next("dlclose");
 
-// The C library's.
-Dlclose Next() {
-  static const Dlclose next =
-      dlsym == nullptr ? nullptr : reinterpret_cast<Dlclose>(dlsym(RTLD_NEXT, "dlclose"));
+__attribute__((constructor)) void LookUp() {
+  [[maybe_unused]] const auto next = g_next.Find();
   ALLOMON_DCHECK_NE("inv.next.other", next, &dlclose);
-  return next;
 }
 
-int Unload(void* handle) { return allomon_unload(handle, Next()); }
+int Unload(void* handle) { return allomon_unload(handle, g_next.Find()); }
 
 }  // namespace
 
 extern "C" __attribute__((visibility("default"), used)) int dlclose(void* handle) {
-  if (Next() == nullptr) return 0;
+  if (g_next.Find() == nullptr) return 0;
   if (allomon::internal::SeesNoMalloc()) return Unload(handle);
   return allomon::heap_client::UnloadCode(handle, &Unload);
 }

@@ -34,6 +34,7 @@ namespace {
 
 // Each of these contains or needs an unwinder, so a look-up in them finds the unwinder, too.
 constexpr const char* kRuntimes[] = {"libstdc++.so.6", "libc++.so.1"};
+constexpr const char* kCxx = kRuntimes[0];
 constexpr char kUnwinder[] = "libgcc_s.so.1";
 
 void* FindIn(const char* library, int flags, const char* name) {
@@ -41,16 +42,22 @@ void* FindIn(const char* library, int flags, const char* name) {
   return handle == nullptr ? nullptr : dlsym(handle, name);
 }
 
+// A plugin may have loaded a runtime.
+void* FindInLoadedRuntime(const char* name) {
+  for (const char* runtime : kRuntimes) {
+    if (void* found = FindIn(runtime, RTLD_NOLOAD, name)) return found;
+  }
+  return nullptr;
+}
+
 void* FindInHost(const char* name, const char* library) {
   if (void* found = dlsym(RTLD_DEFAULT, name)) return found;
-  if (void* found = FindInLoadedCxxRuntime(name)) return found;
+  if (void* found = FindInLoadedRuntime(name)) return found;
   void* const found = FindIn(library, 0, name);
   // As without exceptions: a throw in a process without a runtime ends the process.
   if (found == nullptr) abort();
   return found;
 }
-
-constexpr const char* kCxx = kRuntimes[0];
 
 // A host's function, looked up at its first call.
 template <typename Function>
@@ -73,13 +80,6 @@ class HostFunction {
 };
 
 }  // namespace
-
-void* FindInLoadedCxxRuntime(const char* name) {
-  for (const char* runtime : kRuntimes) {
-    if (void* found = FindIn(runtime, RTLD_NOLOAD, name)) return found;
-  }
-  return nullptr;
-}
 
 void ThrowBadAllocSlow() {
   static HostFunction<void()> host("_ZSt17__throw_bad_allocv", kCxx);

@@ -64,16 +64,35 @@ __attribute__((always_inline)) inline void* AllocateWithFlags(size_t size_bytes,
 
 #if defined(ALLOMON_BACKEND_IS_THE_HOSTS)
 
-#include <dlfcn.h>
+#include "allocator/host/malloc_owner.h"
+#include "tracker/base/next_symbol.h"
 
 namespace {
 
+using allomon::internal::NextSymbol;
+
 constexpr int kAlignmentAndZero = 127;  // the other bits: MALLOCX_ARENA, MALLOCX_TCACHE
 
-// Returns nullptr if the program's allocator does not have the function.
-template <typename Signature>
-Signature* Next(const char* name) {
-  return reinterpret_cast<Signature*>(dlsym(RTLD_NEXT, name));
+// Those that the program's allocator has.
+NextSymbol<void*(size_t, int)> g_mallocx("mallocx");
+NextSymbol<void(void*, int)> g_dallocx("dallocx");
+NextSymbol<void(void*, size_t, int)> g_sdallocx("sdallocx");
+NextSymbol<size_t(const void*, int)> g_sallocx("sallocx");
+NextSymbol<size_t(void*, size_t, size_t, int)> g_xallocx("xallocx");
+NextSymbol<void*(void*, size_t, int)> g_rallocx("rallocx");
+
+bool IsBehind(const char* name) {
+  return allomon::internal::DefinerBehind != nullptr &&
+         allomon::internal::DefinerBehind(name) != nullptr;
+}
+
+__attribute__((constructor)) void LookUp() {
+  g_mallocx.FindIf(IsBehind("mallocx"));
+  g_dallocx.FindIf(IsBehind("dallocx"));
+  g_sdallocx.FindIf(IsBehind("sdallocx"));
+  g_sallocx.FindIf(IsBehind("sallocx"));
+  g_xallocx.FindIf(IsBehind("xallocx"));
+  g_rallocx.FindIf(IsBehind("rallocx"));
 }
 
 bool IsOurs(const void* block) {
@@ -86,23 +105,23 @@ bool IsOurs(const void* block) {
 extern "C" {
 
 ALLOMON_EXPORT void* mallocx(size_t size_bytes, int flags) noexcept {
-  static const auto next = Next<void*(size_t, int)>("mallocx");
+  const auto next = g_mallocx.Find();
   if (next != nullptr && (flags & ~kAlignmentAndZero) != 0) return next(size_bytes, flags);
   return AllocateWithFlags(size_bytes, flags);
 }
 
 ALLOMON_EXPORT void dallocx(void* block, int flags) noexcept {
-  static const auto next = Next<void(void*, int)>("dallocx");
+  const auto next = g_dallocx.Find();
   return IsOurs(block) || next == nullptr ? free(block) : next(block, flags);
 }
 
 ALLOMON_EXPORT void sdallocx(void* block, size_t size_bytes, int flags) noexcept {
-  static const auto next = Next<void(void*, size_t, int)>("sdallocx");
+  const auto next = g_sdallocx.Find();
   return IsOurs(block) || next == nullptr ? free(block) : next(block, size_bytes, flags);
 }
 
 ALLOMON_EXPORT size_t sallocx(const void* block, int flags) noexcept {
-  static const auto next = Next<size_t(const void*, int)>("sallocx");
+  const auto next = g_sallocx.Find();
   return IsOurs(block) || next == nullptr ? malloc_usable_size(const_cast<void*>(block))
                                           : next(block, flags);
 }
@@ -110,13 +129,13 @@ ALLOMON_EXPORT size_t sallocx(const void* block, int flags) noexcept {
 // Our blocks are not resized in place.
 ALLOMON_EXPORT size_t xallocx(void* block, size_t size_bytes, size_t extra_bytes,
                               int flags) noexcept {
-  static const auto next = Next<size_t(void*, size_t, size_t, int)>("xallocx");
+  const auto next = g_xallocx.Find();
   return IsOurs(block) || next == nullptr ? malloc_usable_size(block)
                                           : next(block, size_bytes, extra_bytes, flags);
 }
 
 ALLOMON_EXPORT void* rallocx(void* block, size_t size_bytes, int flags) noexcept {
-  static const auto next = Next<void*(void*, size_t, int)>("rallocx");
+  const auto next = g_rallocx.Find();
   if (IsOurs(block)) return Resize(block, size_bytes, flags);
   return next == nullptr ? realloc(block, size_bytes) : next(block, size_bytes, flags);
 }

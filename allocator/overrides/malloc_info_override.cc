@@ -16,6 +16,7 @@
 namespace {
 
 using allomon::backend::Usage;
+using allomon::internal::FindNext;
 using allomon::internal::Function;
 using allomon::internal::NextFunction;
 using allomon::internal::ReadHeapUsage;
@@ -29,6 +30,16 @@ bool PassesOn() {
   return StandsAside();
 #endif
 }
+
+#if defined(ALLOMON_BACKEND_IS_THE_HOSTS)
+// Early, for the reason in next_symbol.h.
+__attribute__((constructor)) void LookUp() {
+  FindNext(Function::kMallocInfo);
+  FindNext(Function::kMallocStats);
+  FindNext(Function::kMallocTrim);
+  FindNext(Function::kMallopt);
+}
+#endif
 
 // Other threads may take blocks between two readings.
 size_t FreeBytes(const Usage& usage) {

@@ -98,6 +98,10 @@ ALLOMON_EXPORT void* pvalloc(size_t size_bytes) noexcept {
   return PageAligned((size_bytes + page_bytes - 1) / page_bytes * page_bytes);
 }
 
+// Of C23.  glibc 2.43's call free(), and an allocator's own would not know our blocks.
+ALLOMON_EXPORT void free_sized(void* block, size_t) noexcept { free(block); }
+ALLOMON_EXPORT void free_aligned_sized(void* block, size_t, size_t) noexcept { free(block); }
+
 ALLOMON_EXPORT size_t malloc_usable_size(void* block) noexcept {
   return allomon::internal::UsableSizeOf(block);
 }

@@ -4,7 +4,6 @@
 //
 // All mappings are first locked on fault; then those that are not ours, and parts of them, are made
 // resident one by one.  What may be mapped meanwhile is locked as the kernel does it.
-#include <dlfcn.h>
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
@@ -19,18 +18,14 @@
 #include "tracker/base/check.h"
 #include "tracker/base/errno_keeper.h"
 #include "tracker/base/lazy_pages.h"
+#include "tracker/base/next_symbol.h"
 #include "tracker/base/sys/raw_calls.h"
 #include "tracker/heap_client.h"
-
-// A static executable may lack dlsym().
-extern "C" void* dlsym(void* handle, const char* name) noexcept __attribute__((weak));
 
 namespace allomon::internal {
 namespace {
 
 constexpr int kOnFault = 4;  // MCL_ONFAULT
-
-void* FindNext(const char* name) { return dlsym == nullptr ? nullptr : dlsym(RTLD_NEXT, name); }
 
 using Mlockall = int (*)(int);
 using Munlockall = int (*)();
@@ -39,9 +34,17 @@ using Munlockall = int (*)();
 int CallMlockall(int flags) { return static_cast<int>(syscall(SYS_mlockall, flags)); }
 int CallMunlockall() { return static_cast<int>(syscall(SYS_munlockall)); }
 
-Mlockall Next() {
-  static const auto next = reinterpret_cast<Mlockall>(FindNext("mlockall"));
+NextSymbol<int(int)> g_next_mlockall("mlockall");
+NextSymbol<int()> g_next_munlockall("munlockall");
+
+__attribute__((constructor)) void LookUp() {
+  [[maybe_unused]] const Mlockall next = g_next_mlockall.Find();
   ALLOMON_DCHECK_NE("inv.next.other", next, &mlockall);
+  g_next_munlockall.Find();
+}
+
+Mlockall Next() {
+  const Mlockall next = g_next_mlockall.Find();
   return next != nullptr ? next : &CallMlockall;
 }
 
@@ -147,8 +150,12 @@ extern "C" __attribute__((visibility("default"), used)) int mlockall(int flags) 
 
 extern "C" __attribute__((visibility("default"), used)) int munlockall() {
   using namespace allomon::internal;  // NOLINT
-  static const auto next = reinterpret_cast<Munlockall>(FindNext("munlockall"));
+  const Munlockall next = g_next_munlockall.Find();
+  // A tick of a time profile may come on the way back from the kernel and map tables, and other
+  // threads map some at any time: what they map after the call is not to be locked (MapUnlocked()).
+  const bool were_locked = later_pages_are_locked.load(std::memory_order_relaxed);
+  SetLaterPagesAreLocked(false);
   const int result = next != nullptr ? next() : CallMunlockall();
-  if (result == 0) SetLaterPagesAreLocked(false);
+  if (result != 0) SetLaterPagesAreLocked(were_locked);
   return result;
 }

@@ -7,6 +7,7 @@
 #include <cstring>
 
 #include "allocator/host/malloc_owner.h"
+#include "allocator/host/next_function.h"
 #include "allocator/overrides/symbol_table.h"
 
 namespace allomon::internal {
@@ -70,7 +71,47 @@ bool Defines(const link_map& object, const char* name) {
   return FindDefinition(object, name) != nullptr;
 }
 
+constexpr const char* kCxxRuntimes[] = {"libstdc++.so.6", "libc++.so.1", "libc++abi.so.1"};
+
+bool IsCxxRuntime(const char* path) {
+  const char* const slash = strrchr(path, '/');
+  const char* const name = slash == nullptr ? path : slash + 1;
+  for (const char* runtime : kCxxRuntimes) {
+    if (strcmp(name, runtime) == 0) return true;
+  }
+  return false;
+}
+
+struct Sought {
+  const char* name;
+  void* found;
+};
+
+int LookIn(dl_phdr_info* info, size_t, void* data) {
+  if (!IsCxxRuntime(info->dlpi_name)) return 0;
+  link_map object = {};
+  object.l_addr = info->dlpi_addr;
+  for (int i = 0; i < info->dlpi_phnum; ++i) {
+    const ElfW(Phdr)& part = info->dlpi_phdr[i];
+    if (part.p_type != PT_DYNAMIC) continue;
+    object.l_ld = reinterpret_cast<ElfW(Dyn)*>(info->dlpi_addr + part.p_vaddr);
+  }
+  Sought* const sought = static_cast<Sought*>(data);
+  const ElfW(Sym)* const symbol =
+      object.l_ld == nullptr ? nullptr : FindDefinition(object, sought->name);
+  if (symbol == nullptr) return 0;
+  sought->found = reinterpret_cast<void*>(object.l_addr + symbol->st_value);
+  return 1;
+}
+
 }  // namespace
+
+// Objects are visited under a lock that dlopen() does not hold while constructors run.
+void* FindLoadedOperator(const char* name) {
+  Sought sought = {name, nullptr};
+  dl_iterate_phdr(&LookIn, &sought);
+  return sought.found;
+}
 
 const ElfW(Sym) * FindDefinition(const link_map& object, const char* name) {
   const SymbolTable table = TableOf(object);

@@ -27,17 +27,23 @@ bool IsFree(uintptr_t base) {
   return probe == AsPointer(base);
 }
 
-// The host may lower its limit at any time, so the limit is read repeatedly.  It is not read for
-// each span, since the host may also have installed a seccomp filter that kills at getrlimit().
+// The host may lower or raise its limit at any time, so the limit is read repeatedly.  It is not
+// read for each span, since the host may also have installed a seccomp filter that kills at
+// getrlimit().  The range does not grow while it is refused, so refusals are counted.
 bool IsAllowed(size_t range_bytes) {
   constexpr size_t kAskEveryBytes = size_t{4} << 20;
+  constexpr uint32_t kMostRefusals = 1024;
   static size_t allowed_bytes = 0;
   static size_t ask_at_bytes = 0;
-  if (range_bytes >= ask_at_bytes) {
+  static uint32_t refusals = 0;  // since the limit was read
+  if (range_bytes >= ask_at_bytes || refusals == kMostRefusals) {
     allowed_bytes = AllowedReservationBytes();
     ask_at_bytes = range_bytes + kAskEveryBytes;
+    refusals = 0;
   }
-  return range_bytes <= allowed_bytes;
+  if (range_bytes <= allowed_bytes) return true;
+  ++refusals;
+  return false;
 }
 
 }  // namespace

@@ -24,8 +24,9 @@ void GiveUpRangePlace(uintptr_t base, size_t size_bytes);
 
 // Makes whole pages of the place readable and writable; they read as zero.  Returns false if the
 // kernel refuses, or if the range would then take more than an eighth of RLIMIT_AS; the rest
-// belongs to the program.  getrlimit() is called once in 4 MiB.  Pages are never unmapped; their
-// memory is given back with madvise().  Cost: one system call, and another when the limit is read.
+// belongs to the program.  getrlimit() is called once in 4 MiB, and once in 1,024 refusals.  Pages
+// are never unmapped; their memory is given back with madvise().  Cost: one system call, and
+// another when the limit is read.
 bool CommitRangePages(uintptr_t start, size_t size_bytes);
 
 }  // namespace allomon::internal

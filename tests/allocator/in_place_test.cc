@@ -106,6 +106,37 @@ TEST_F(InPlaceTest, NeighboursThatAreNotFollowedAreJustFreed) {
   SamplingFree(followed);
 }
 
+// Pages have blocks in place, aligned ones that begin inside of a cell, and are full at times.
+TEST_F(InPlaceTest, MixedPagesHandOutEachByteOnce) {
+  ASSERT_TRUE(Tracker::stop().ok());
+  Start(0.01);
+  struct Filled {
+    unsigned char* bytes = nullptr;
+    size_t size = 0;
+    unsigned char value = 0;
+  };
+  std::vector<Filled> all(3000);
+  uint64_t random = 1;
+  for (int i = 0; i < 200'000; ++i) {
+    random = random * 6364136223846793005 + 1442695040888963407;
+    Filled& it = all[(random >> 33) % all.size()];
+    for (size_t k = 0; k < it.size; ++k) ASSERT_EQ(it.bytes[k], it.value) << i;
+    if (i % 512 == 0) {
+      std::thread([&] { SamplingFree(it.bytes); }).join();
+    } else {
+      SamplingFree(it.bytes);
+    }
+    it.size = i % 4 == 0 ? 72 : 100 + i % 45;  // an aligned one takes a cell of 144 bytes, too
+    it.bytes = static_cast<unsigned char*>(i % 4 == 0 ? SamplingAlignedAlloc(64, it.size)
+                                                      : SamplingMalloc(it.size));
+    it.value = static_cast<unsigned char>(i);
+    memset(it.bytes, it.value, it.size);
+  }
+  for (const Filled& it : all) SamplingFree(it.bytes);
+  EXPECT_GT(g_born, 1000);
+  EXPECT_EQ(g_died, g_born);
+}
+
 TEST_F(InPlaceTest, LargestBlocksAreFollowedElsewhere) {
   const InPlaceStatistics before = ReadInPlaceStatistics();
   void* const block = SamplingMalloc(size_t{40} << 20);

@@ -164,6 +164,27 @@ TEST(SampledRangeTest, LimitSetAfterTheFirstSampleIsTheProgramsOwn) {
     EXPECT_EQ(ledger.blocks[0].deallocs, 1);
   });
 }
+
+TEST(SampledRangeTest, LimitThatIsRaisedIsNoticed) {
+  InChild([] {
+    constexpr size_t kBytes = 16 << 10;
+    Ledger ledger;
+    const auto id = Tracker::start(1, LedgerTracker(&ledger));
+    ASSERT_TRUE(id.ok());
+    rlimit limits = {};
+    getrlimit(RLIMIT_AS, &limits);
+    const rlimit tight = {AddressSpaceBytes() + (size_t{512} << 20), limits.rlim_max};
+    ASSERT_EQ(setrlimit(RLIMIT_AS, &tight), 0);
+    while (Tracker::statistics(*id)->dropped_blocks == 0) {
+      ASSERT_NE(SamplingMalloc(kBytes), nullptr);
+      ASSERT_LT(AddressSpaceBytes(), tight.rlim_cur - (size_t{64} << 20));
+    }
+    ASSERT_EQ(setrlimit(RLIMIT_AS, &limits), 0);
+    const uint64_t reported = Tracker::statistics(*id)->reported_blocks;
+    for (int i = 0; i < 2000; ++i) ASSERT_NE(SamplingMalloc(kBytes), nullptr);
+    EXPECT_GT(Tracker::statistics(*id)->reported_blocks, reported);
+  });
+}
 #endif
 
 #endif

@@ -160,15 +160,21 @@ TEST(Stacks, FromTheInterruptedFrame) {
 RawCapture in_step;
 int steps = 0;
 int complete_steps = 0;
+int interrupted_frames = 0;
 uintptr_t step_caller = 0;
 
-__attribute__((noinline)) void OnStep(int) {
+__attribute__((noinline)) void OnStep(int, siginfo_t*, void* context) {
   in_step.count =
       CaptureCallstack(ALLOMON_CALLER_FRAME(), in_step.frames, kFrames, &in_step.truncated);
   ++steps;
   const bool found = std::find(in_step.frames, in_step.frames + in_step.count, step_caller) !=
                      in_step.frames + in_step.count;
   if (found && !in_step.truncated) ++complete_steps;
+  // Any instruction may be the first of its function, and the one before it may be another
+  // function's.
+  const uintptr_t pc = internal::InterruptedFrame(context).pc;
+  interrupted_frames +=
+      std::count(in_step.frames, in_step.frames + in_step.count, pc + 1) == 1 ? 1 : 0;
 }
 
 #if defined(__x86_64__)
@@ -198,12 +204,14 @@ __attribute__((noinline)) void RememberCaller(void* argument) {
 TEST(Stacks, EveryInstructionOfACallMayBeInterrupted) {
   struct sigaction action = {};
   struct sigaction before;
-  action.sa_handler = OnStep;
+  action.sa_sigaction = OnStep;
+  action.sa_flags = SA_SIGINFO;
   ASSERT_EQ(sigaction(SIGTRAP, &action, &before), 0);
   testing::CallPlainly(RememberCaller, nullptr);
   sigaction(SIGTRAP, &before, nullptr);
   EXPECT_GT(steps, 100);
   EXPECT_EQ(complete_steps, steps);
+  EXPECT_EQ(interrupted_frames, steps);
 }
 #endif
 

@@ -17,7 +17,8 @@ CURRENT, CURRENT_AND_FUTURE = "1", "3"
 MODES = {
     "not profiled": {"ALLOMON_PROFILE": "no"},
     "profiled": {"ALLOMON_OUT": "out"},
-    "time": {"ALLOMON_PROFILE": "time", "ALLOMON_OUT": "out"},
+    # The first tick, which maps tables, comes near munlockall().
+    "time": {"ALLOMON_PROFILE": "time", "ALLOMON_HZ": "100", "ALLOMON_OUT": "out"},
     "recorded": {"ALLOMON_RECORD": "x.rec"},
 }
 

@@ -240,6 +240,17 @@ class MappedCode(Case):
         self.assertEqual(len(by_address), 3, rows)
         self.assertEqual(len([line for line in lines if "is not there any more" in line]), 1, lines)
 
+    def library_of_a_namespace_unloaded(self):
+        """Another library comes to lie at its place.  Of what is allocated by the C library of a
+        namespace nothing is seen."""
+        host, library = self.place("host"), self.place("lib.so", library=True)
+        other = self.place("other.so", "Wrong", library=True)
+        self.run_host(host, "work", "namespace", library, "unload", "occupy", other)
+        self.check(NAMES, "host")
+        if self.mode == "time":
+            self.where = "Library"
+            self.check(NAMES, "lib.so")
+
     def in_a_jail(self, *more, inside=None, script=None, expected=EXPORTED, why=""):
         """A daemon's: an empty folder, or one with another program at the same path."""
         host = self.place("host")
@@ -333,6 +344,7 @@ SITUATIONS = [
     "library_unlinked_without_capabilities",
     "library_replaced",
     "library_unlinked_and_unloaded",
+    "library_of_a_namespace_unloaded",
     "changed_root",
     "changed_root_and_file_replaced",
     "changed_root_with_another_program_there",

@@ -8,6 +8,7 @@ import json
 import os
 import platform
 import re
+import subprocess
 import sys
 import unittest
 
@@ -22,6 +23,7 @@ FOLDER = "//tests/integration/own_allocator"
 LIBRARY = runfile("//allocator:liballomon.so")
 KEEPING = runfile("//allocator:liballomon-host.so")
 OWN_MALLOC = runfile(f"{FOLDER}:libown_malloc.so")
+OVERSTATING_MALLOC = runfile(f"{FOLDER}:liboverstating_malloc.so")
 ASIDE = "allomon: malloc is that of {}; liballomon.so stands aside: no profile, no guard"
 SEEN = (
     "allomon: malloc is that of the program itself: what other modules call of it is seen, and "
@@ -37,6 +39,61 @@ BUFFER_BYTES = 4096
 # alignment, which is 64 for each size of UseOperators().  Each of two threads has each of four
 # forms 20 times.
 ROUNDED_UP_BYTES = 2 * 20 * 4 * sum(-size % 64 for size in (1, 24, 100, 1000, 5000, 300_000))
+# Its constructor waits for a thread that makes one call.
+PLUGIN = r"""
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <malloc.h>
+#include <pthread.h>
+#include <semaphore.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+static sem_t called;
+static void* work(void* argument) {
+  switch (atoi(getenv("CALL"))) {
+    CALLS
+  }
+  sem_post(&called);
+  return 0;
+}
+__attribute__((constructor)) static void wait_for_call(void) {
+  pthread_t thread;
+  sem_init(&called, 0, 0);
+  pthread_create(&thread, 0, work, 0);
+  sem_wait(&called);
+  pthread_join(thread, 0);
+}
+"""
+HOST_IN_C = r"""
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <string.h>
+static char arena[1 << 26] __attribute__((aligned(16)));
+static atomic_size_t used;
+void* malloc(size_t size) {
+  size_t* header = (size_t*)(arena + atomic_fetch_add(&used, (size + 31) / 16 * 16));
+  *header = size;
+  return header + 2;
+}
+void free(void* block) {}
+void* calloc(size_t count, size_t size) { return memset(malloc(count * size), 0, count * size); }
+void* realloc(void* block, size_t size) {
+  size_t old = block == 0 ? 0 : ((size_t*)block)[-2];
+  return memcpy(malloc(size), block, old < size ? old : size);
+}
+void* memalign(size_t alignment, size_t size) {
+  char* block = malloc(size + alignment + 16);
+  return (void*)(((size_t)block + alignment - 1) & ~(alignment - 1));
+}
+int main(int count, char** arguments) {
+  puts(dlopen(arguments[1], RTLD_NOW) ? "loaded" : dlerror());
+  return 0;
+}
+"""
 PLAIN_HOSTS = ["host_of_a_time", "host_that_wraps"]
 MODES = [
     {"ALLOMON_PROFILE": "no"},
@@ -359,6 +416,82 @@ class OwnAllocator(Case):
         self.assertEqual((done.returncode, done.stdout), (0, "4890\n"))
         self.assertIn(f"takes the place of the malloc of {OWN_MALLOC};", done.stderr)
         self.assertGreater(Mlmon(self.path("mlmon.out")).total, 0)
+
+    def compile(self, compiler, text, output, *options):
+        done = subprocess.run(
+            [compiler, "-O1", "-fno-builtin", "-w", "-x", "c++" if "++" in compiler else "c", "-",
+             "-o", self.path(output), "-pthread", *options],
+            input=text, text=True, capture_output=True, check=False,
+        )
+        self.assertEqual(done.returncode, 0, done.stderr)
+        return self.path(output)
+
+    def test_a_thread_that_a_constructor_of_a_plugin_waits_for_never_waits_for_the_loader(self):
+        # dlopen() holds the loader's lock meanwhile.
+        calls = [
+            'pthread_setname_np(pthread_self(), "worker")', 'prctl(PR_SET_NAME, "worker")',
+            "mlockall(0)", "munlockall()", "malloc_trim(0)",
+            "mallinfo2()", "malloc_usable_size(malloc(9))", "mallopt(M_MMAP_THRESHOLD, 1 << 20)",
+            "free(realloc(malloc(8), 100000))", "signal(SIGPIPE, SIG_IGN)",
+        ]
+        plugin = self.compile("gcc", PLUGIN.replace("CALLS", "".join(
+            f"case {i}: {call}; break;\n" for i, call in enumerate(calls))),
+            "plugin.so", "-shared", "-fPIC")
+        load = "import ctypes, sys; ctypes.CDLL(sys.argv[1]); print('loaded')"
+        for library in LIBRARY, KEEPING:
+            for mode in {"ALLOMON_PROFILE": "no"}, {"ALLOMON_RATE": "1"}:
+                for i, call in enumerate(calls):
+                    with self.subTest(library, mode=mode, call=call):
+                        env = {"LD_PRELOAD": library, "CALL": str(i), **mode}
+                        done = self.run_plain(["/usr/bin/python3", "-c", load, plugin], env)
+                        self.assertEqual((done.returncode, done.stdout), (0, "loaded\n"))
+
+    def test_a_plugin_in_cxx_of_a_host_in_c_that_has_a_malloc_never_waits_for_the_loader(self):
+        host = self.compile("gcc", HOST_IN_C, "host", "-rdynamic", "-ldl")
+        operators = "case 0: delete[] new char[100]; break;\n"
+        plugin = self.compile("g++", PLUGIN.replace("CALLS", operators), "plugin.so", "-shared",
+                              "-fPIC")
+        for library in LIBRARY, KEEPING:
+            with self.subTest(library):
+                env = {"LD_PRELOAD": library, "CALL": "0", "ALLOMON_PROFILE": "no"}
+                done = self.run_plain([host, plugin], env)
+                self.assertEqual((done.returncode, done.stdout), (0, "loaded\n"), done.stderr)
+
+    def test_blocks_whose_size_is_not_known_keep_their_bytes(self):
+        # One malloc says too much of a block's size, and for the other the C library answers.
+        grow = (
+            "piece = bytes(range(251))\n"
+            "for k in range(40):\n"
+            "  b = bytearray()\n"
+            "  for i in range(200): b += piece\n"
+            "  assert b == piece * 200\n"
+            "print(True)"
+        )
+        for library in OVERSTATING_MALLOC, OWN_MALLOC:
+            for mode in MODES + [{"ALLOMON_RECORD": "x.rec"}]:
+                with self.subTest(library, mode=mode):
+                    env = {"LD_PRELOAD": f"{KEEPING} {library}", "PYTHONMALLOC": "malloc", **mode}
+                    # Of the blocks that grow about half are sampled.
+                    env["ALLOMON_RATE"] = "3e-4"
+                    done = self.run_plain(["/usr/bin/python3", "-c", grow], env)
+                    self.assertEqual((done.returncode, done.stdout), (0, "True\n"), done.stderr)
+
+    def test_each_free_takes_each_block_of_a_malloc_without_memalign(self):
+        free = (
+            "import ctypes\n"
+            "c = ctypes.CDLL(None)\n"
+            "for f in c.malloc, c.memalign, c.aligned_alloc: f.restype = ctypes.c_void_p\n"
+            "for k in range(100):\n"
+            "  c.free(ctypes.c_void_p(c.memalign(64, 100)))\n"
+            "  c.free_sized(ctypes.c_void_p(c.malloc(100)), 100)\n"
+            "  c.free_aligned_sized(ctypes.c_void_p(c.aligned_alloc(64, 128)), 64, 128)\n"
+            "print(True)"
+        )
+        for mode in MODES + [{"ALLOMON_RECORD": "x.rec"}]:
+            with self.subTest(mode=mode):
+                env = {"LD_PRELOAD": f"{KEEPING} {OWN_MALLOC}", **mode}
+                done = self.run_plain(["/usr/bin/python3", "-c", free], env)
+                self.assertEqual((done.returncode, done.stdout), (0, "True\n"), done.stderr)
 
     def test_library_that_is_loaded_late_leaves_the_program_alone(self):
         load = f"import ctypes; ctypes.CDLL({LIBRARY!r}); print(len(str(list(range(1000)))))"

@@ -66,6 +66,40 @@ work()
         self.assertEqual(self.python(script), "None 1 None\n")
         self.assert_ticked()
 
+    def test_the_older_functions_of_system_v_and_bsd_leave_the_ticks_too(self):
+        script = """
+pointers = [ctypes.c_int, ctypes.c_void_p]
+for name in "bsd_signal", "ssignal", "sysv_signal", "sigset":
+    function = getattr(libc, name)
+    function.restype, function.argtypes = ctypes.c_void_p, pointers
+    print(name, function(TICK, 1), function(TICK, None))
+    work(0.1)
+hold = 2
+print(libc.sigset(TICK, hold), TICK in signal.pthread_sigmask(signal.SIG_BLOCK, []))
+print(libc.sigset(TICK, hold) == hold, libc.sigset(TICK, None) == hold)
+print(libc.sigignore(TICK), libc.signal(TICK, None), libc.siginterrupt(TICK, 1))
+work()
+print(libc.sigset(signal.SIGHUP, 1), libc.sigset(signal.SIGHUP, None))
+print(libc.sigignore(signal.SIGHUP), libc.siginterrupt(signal.SIGHUP, 1))
+print(libc.signal(signal.SIGHUP, None), libc.sigignore(99))
+"""
+        self.assertEqual(
+            self.python(script).splitlines(),
+            [
+                "bsd_signal None 1",
+                "ssignal None 1",
+                "sysv_signal None 1",
+                "sigset None 1",
+                "None True",
+                "True True",
+                "0 1 0",
+                "None 1",
+                "0 0",
+                "1 -1",
+            ],
+        )
+        self.assertGreaterEqual(Mlmon(self.path("mlmon.out")).total, 60)
+
     def test_the_host_reads_back_what_it_has_set_and_hears_of_its_own_signals_only(self):
         script = """
 heard = []

@@ -1,7 +1,14 @@
 // A program that names no functions: its time is charged by captured call stacks.
+#include <setjmp.h>
+#include <signal.h>
+#include <sys/auxv.h>
+#include <sys/mman.h>
+#include <sys/time.h>
 #include <time.h>
 
+#include <algorithm>
 #include <cmath>
+#include <cstring>
 #include <string>
 
 #include "gtest/gtest.h"
@@ -71,6 +78,88 @@ TEST(NativeTimeTest, ManyInstructionsOfOneFunctionAreFewStacks) {
   const NamedProfile profile = testing::Attributed();
   EXPECT_GE(static_cast<double>(testing::CountOf(profile, "allomon::LongCode(long)").current), 90);
 }
+
+sigjmp_buf g_before_work;
+volatile sig_atomic_t g_may_jump = 0;
+
+void JumpOut(int) {
+  if (g_may_jump != 0) siglongjmp(g_before_work, 1);
+}
+
+// Some hundred jumps in each tick's period, so that some would leave from inside a tick.
+void WorkThatIsLeftByJumps(double ticks) {
+  const double end = ThreadTicks() + ticks;
+  while (ThreadTicks() < end) {
+    if (sigsetjmp(g_before_work, 1) == 0) {
+      g_may_jump = 1;
+      NativeWork(10'000'000);
+    }
+    g_may_jump = 0;
+  }
+}
+
+void SetAlarms(suseconds_t period) {
+  const itimerval alarms = {{0, period}, {0, period}};
+  ASSERT_EQ(setitimer(ITIMER_REAL, &alarms, nullptr), 0);
+}
+
+TEST(NativeTimeTest, HandlersThatJumpAwayDoNotEndTheTicks) {
+  struct sigaction jump = {};
+  jump.sa_handler = JumpOut;
+  ASSERT_EQ(sigaction(SIGALRM, &jump, nullptr), 0);
+  ProfileOptions options;
+  options.kind = ProfileKind::kTime;
+  options.hz = 10000;
+  ASSERT_TRUE(Profile::Start(options).ok());
+  SetAlarms(97);
+  WorkThatIsLeftByJumps(100);
+  SetAlarms(0);
+  NativeOuter(100);
+  ASSERT_TRUE(Profile::Stop().ok());
+  const NamedProfile profile = testing::Attributed();
+  EXPECT_GE(static_cast<double>(testing::CountOf(profile, "allomon::NativeWork(long)").current),
+            90);
+}
+
+#if defined(__x86_64__) && !defined(__SANITIZE_THREAD__) && !defined(__SANITIZE_ADDRESS__)
+// A tick takes the kernel's frame of an alternate stack, and little more: a thread of Rust has 8
+// KiB, of which that frame alone takes up to half.
+TEST(NativeTimeTest, TicksNeedLittleOfAnAlternateStack) {
+  constexpr size_t kOurBytes = 1024;
+  constexpr size_t kPageBytes = 4096;
+  const size_t kernel_bytes = std::max<size_t>(getauxval(AT_MINSIGSTKSZ), MINSIGSTKSZ);
+  const size_t bytes = (kernel_bytes + kOurBytes + kPageBytes - 1) / kPageBytes * kPageBytes;
+  auto* const pages = static_cast<char*>(mmap(nullptr, bytes + kPageBytes, PROT_READ | PROT_WRITE,
+                                              MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
+  ASSERT_NE(pages, MAP_FAILED);
+  ASSERT_EQ(mprotect(pages, kPageBytes, PROT_NONE), 0);
+  const char kUntouched = 0x5a;
+  memset(pages + kPageBytes, kUntouched, bytes);
+  stack_t stack = {};
+  stack.ss_sp = pages + kPageBytes;
+  stack.ss_size = bytes;
+  stack_t former = {};
+  ASSERT_EQ(sigaltstack(&stack, &former), 0);
+  ProfileOptions options;
+  options.kind = ProfileKind::kTime;
+  options.style = ProfileStyle::kStack;
+  options.hz = 10000;
+  ASSERT_TRUE(Profile::Start(options).ok());
+  NativeOuter(50);
+  ASSERT_TRUE(Profile::Stop().ok());
+  ASSERT_EQ(sigaltstack(&former, nullptr), 0);
+  const char* const end = pages + kPageBytes + bytes;
+  const char* const deepest = std::find_if(pages + kPageBytes, const_cast<char*>(end),
+                                           [](char c) { return c != kUntouched; });
+  RecordProperty("bytes", static_cast<int>(end - deepest));
+  EXPECT_LE(static_cast<size_t>(end - deepest), kernel_bytes + kOurBytes);
+  EXPECT_GT(end - deepest, 0);
+  const NamedProfile profile = testing::Attributed();
+  EXPECT_GE(static_cast<double>(testing::CountOf(profile, "allomon::NativeWork(long)").current),
+            40);
+  munmap(pages, bytes + kPageBytes);
+}
+#endif
 
 TEST(NativeTimeTest, CallsCannotBeCounted) {
   ProfileOptions options;

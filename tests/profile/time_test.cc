@@ -1,6 +1,7 @@
 // Processor time, compared with the clock of the thread that used it.  Not wall time, so a busy
 // machine changes nothing.
 #include <signal.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/time.h>
 #include <sys/wait.h>
@@ -262,6 +263,32 @@ TEST_P(TimeTest, ThreadThatBlocksAllSignalsIsChargedAtItsEnd) {
   blocking.join();
   ASSERT_TRUE(Profile::Stop().ok());
   EXPECT_NEAR(static_cast<double>(TotalOf()), used, Tolerance(used));
+}
+
+// Threads that the kernel gives no timer: their time counts, and one line says where it goes.
+TEST_P(TimeTest, ThreadsBeyondTheLimitOfPendingSignalsAreCharged) {
+  Start();
+  rlimit former = {};
+  ASSERT_EQ(getrlimit(RLIMIT_SIGPENDING, &former), 0);
+  const rlimit none = {0, former.rlim_max};
+  ASSERT_EQ(setrlimit(RLIMIT_SIGPENDING, &none), 0);
+  ::testing::internal::CaptureStderr();
+  double used[2] = {};
+  for (double& ticks : used) {
+    std::thread([&ticks] {
+      Long(20);
+      ticks = ThreadTicks();
+    }).join();
+  }
+  const std::string said = ::testing::internal::GetCapturedStderr();
+  ASSERT_EQ(setrlimit(RLIMIT_SIGPENDING, &former), 0);
+  ASSERT_TRUE(Profile::Stop().ok());
+  const double all = used[0] + used[1];
+  EXPECT_NEAR(static_cast<double>(TotalOf()), all, Tolerance(all));
+  // The process says it once.
+  static bool is_said = false;
+  EXPECT_EQ(said.find("(ulimit -i) leaves no timer") != said.npos, !is_said) << said;
+  is_said = true;
 }
 
 // A timer must not be armed without a rate, nor outlive its profile.

@@ -1,7 +1,8 @@
 // A host for preload_record_test.py: allocates blocks of 56 bytes, and ends as it is told.
 //
 //   allocating_host BLOCKS return|_exit|kill|abort|count|threads
-//   allocating_host BLOCKS keep|filter: blocks of 1,000 bytes, after a filter of system calls
+//   allocating_host BLOCKS keep|filter|headless: blocks of 1,000 bytes, after a filter of system
+//                                                calls; after the first thread has ended
 //   allocating_host TIMES dlclose LIBRARY
 #include <dlfcn.h>
 #include <pthread.h>
@@ -32,6 +33,26 @@ void Keep(long blocks) {
     memset(block, 1, kBytes);
     asm volatile("" : "+r"(block) : : "memory");
   }
+}
+
+void KeepTwice(long blocks) {
+  Keep(blocks);
+  usleep(30'000);  // then the resident memory is read again
+  Keep(1000);
+}
+
+// The kernel shows no memory in /proc/self once the first thread has ended.
+[[noreturn]] void KeepWithoutTheFirstThread(long blocks) {
+  std::thread([blocks] {
+    for (char first = '1'; first != '0'; usleep(1000)) {
+      FILE* const memory = fopen("/proc/self/statm", "r");
+      if (memory == nullptr || fread(&first, 1, 1, memory) != 1) abort();
+      fclose(memory);
+    }
+    KeepTwice(blocks);
+    exit(0);
+  }).detach();
+  pthread_exit(nullptr);
 }
 
 // Reports the number of blocks by write(2), which allocates nothing.
@@ -88,11 +109,10 @@ int main(int argc, char** argv) {
   }
   if (strcmp(end, "filter") == 0 && prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0) return 2;
   if (strcmp(end, "keep") == 0 || strcmp(end, "filter") == 0) {
-    Keep(count);
-    usleep(30'000);  // then the resident memory is read again
-    Keep(1000);
+    KeepTwice(count);
     return 0;
   }
+  if (strcmp(end, "headless") == 0) KeepWithoutTheFirstThread(count);
   Allocate(count);
   if (strcmp(end, "threads") == 0) AllocateInThreads(count);
   if (strcmp(end, "_exit") == 0) _exit(3);

@@ -1,8 +1,10 @@
 // A file that is full, or disappears, costs samples but never harms the host.
 #include <fcntl.h>
+#include <linux/capability.h>
 #include <signal.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 
 #include <atomic>
@@ -135,12 +137,92 @@ TEST(FileTest, UnlinkedFileOfAHostThatClosedAllDescriptorsIsGivenUp) {
   EXPECT_TRUE(ChildEndsWell([] {
     const Recorded recorded(EveryBlock("unlinked"));
     SamplingFree(SamplingMalloc(40));
+    const std::string kept = ScratchPath("kept");
+    ASSERT_EQ(link(recorded.path().c_str(), kept.c_str()), 0);
     unlink(recorded.path().c_str());
     for (int fd = 3; fd < 2000; ++fd) close(fd);
     usleep(20'000);  // the recorder looks at its file every 10 ms
     SamplingFree(SamplingMalloc(40));
     EXPECT_TRUE(recorded.Statistics().lost);
     EXPECT_EQ(recorded.Statistics().dropped_samples, 1u);
+    EXPECT_TRUE(ReadFile(kept).processes[0].record.lost) << "the file says so";
+    unlink(kept.c_str());
+  }));
+}
+
+// Records more than the file has room for until it grows, after the host has closed the recorder's
+// descriptor and has taken its path away.
+void ExpectItGoesOn(const Recorded& recorded) {
+  usleep(20'000);  // the recorder looks at its file every 10 ms
+  SamplingFree(SamplingMalloc(40));
+  EXPECT_EQ(recorded.Statistics().samples, 2u);
+  EXPECT_EQ(recorded.Statistics().dropped_samples, 0u);
+  std::vector<void*> kept;
+  kept.reserve(40'000);
+  for (unsigned path = 0; path < 40'000; ++path) AllocateOnPath(path, 16, &kept);
+  EXPECT_FALSE(recorded.Statistics().lost);
+  EXPECT_GT(recorded.Statistics().dropped_samples, 0u) << "the file does not grow";
+  FreeAll(kept);
+}
+
+// The file grows again when it can be opened.
+void ExpectItGrows(const Recorded& recorded) {
+  const uint64_t before = recorded.ReadProcess().record.allocated.samples;
+  std::vector<void*> kept;
+  kept.reserve(40'000);
+  for (unsigned path = 0; path < 40'000; ++path) AllocateOnPath(path, 16, &kept);
+  EXPECT_GT(recorded.ReadProcess().record.allocated.samples, before + 20'000);
+  FreeAll(kept);
+}
+
+TEST(FileTest, HostThatHasNoDescriptorToSpareGoesOnRecording) {
+  EXPECT_TRUE(ChildEndsWell([] {
+    const Recorded recorded(EveryBlock("spare"));
+    SamplingFree(SamplingMalloc(40));  // the file has room for more than that
+    for (int fd = 3; fd < 2000; ++fd) close(fd);
+    rlimit limit = {};
+    getrlimit(RLIMIT_NOFILE, &limit);
+    const rlimit none = {0, limit.rlim_max};
+    setrlimit(RLIMIT_NOFILE, &none);
+    ExpectItGoesOn(recorded);
+    setrlimit(RLIMIT_NOFILE, &limit);
+    ExpectItGrows(recorded);
+  }));
+}
+
+TEST(FileTest, HostThatHasAnotherRootGoesOnRecording) {
+  if (geteuid() != 0) GTEST_SKIP() << "only root may change its root";
+  EXPECT_TRUE(ChildEndsWell([] {
+    const Recorded recorded(EveryBlock("root"));
+    SamplingFree(SamplingMalloc(40));  // the file has room for more than that
+    for (int fd = 3; fd < 2000; ++fd) close(fd);
+    const int root = open("/", O_RDONLY | O_DIRECTORY);
+    ASSERT_EQ(chroot(::testing::TempDir().c_str()), 0);
+    ExpectItGoesOn(recorded);
+    ASSERT_EQ(fchdir(root), 0);
+    ASSERT_EQ(chroot("."), 0);
+    ExpectItGrows(recorded);
+  }));
+}
+
+// Root may open any file.
+void GiveUpCapabilities() {
+  __user_cap_header_struct header = {_LINUX_CAPABILITY_VERSION_3, 0};
+  __user_cap_data_struct none[2] = {};
+  ASSERT_EQ(syscall(SYS_capset, &header, none), 0);
+}
+
+TEST(FileTest, HostThatMayNotOpenTheFileAnyMoreGoesOnRecording) {
+  EXPECT_TRUE(ChildEndsWell([] {
+    const Recorded recorded(EveryBlock("rights"));
+    SamplingFree(SamplingMalloc(40));  // the file has room for more than that
+    for (int fd = 3; fd < 2000; ++fd) close(fd);
+    const int file = open(recorded.path().c_str(), O_RDWR);
+    ASSERT_EQ(fchmod(file, 0), 0);
+    GiveUpCapabilities();
+    ExpectItGoesOn(recorded);
+    ASSERT_EQ(ftruncate(file, 0), 0);
+    while (!recorded.Statistics().lost) SamplingFree(SamplingMalloc(40));
   }));
 }
 

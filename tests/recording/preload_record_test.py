@@ -136,6 +136,12 @@ class Recorded(Case):
         self.assertLess(points[0], resident)
         self.assertGreater(points[0], 0)
 
+    def test_resident_memory_is_read_after_the_first_thread_has_ended(self):
+        self.expect_silent(self.record([HOST, "50000", "headless"], {"ALLOMON_RATE": "1"}))
+        _, resident, live, _ = self.process().memory
+        self.assertGreaterEqual(live, 50_000_000)
+        self.assertGreater(resident, live)
+
     def test_resident_memory_is_not_read_once_there_may_be_a_filter(self):
         """A filter of system calls may kill the host for a call that it does not make itself."""
         self.expect_silent(self.record([HOST, "50000", "filter"], {"ALLOMON_RATE": "1"}))

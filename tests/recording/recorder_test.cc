@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include <memory>
+#include <optional>
 #include <thread>
 #include <vector>
 
@@ -82,6 +83,64 @@ TEST(RecorderTest, NumbersOfBlocksThatAnEndedThreadFreesAreTakenAgain) {
   const Process process = recorded.ReadProcess();
   EXPECT_EQ(process.record.live.samples, 0u);
   EXPECT_LE(process.live.size(), size_t{4 * kBlocksOfThread});
+}
+
+// Its stack, and with it its thread-local memory, is larger than what the C library keeps mapped.
+pthread_t StartLargeThread(void* (*body)(void*), void* argument) {
+  pthread_attr_t attributes;
+  pthread_attr_init(&attributes);
+  EXPECT_EQ(pthread_attr_setstacksize(&attributes, size_t{256} << 20), 0);
+  pthread_t thread;
+  EXPECT_EQ(pthread_create(&thread, &attributes, body, argument), 0);
+  pthread_attr_destroy(&attributes);
+  return thread;
+}
+
+struct LateSample {
+  pthread_key_t key;
+  std::optional<Recorded> second;
+  void* block = nullptr;
+};
+
+// The thread samples for a recording that begins after the tracker's destructor has run.
+TEST(RecorderTest, NobodyReadsTheWordsOfAThreadThatSampledAfterItsEnd) {
+  const Recorded first(EveryBlock("first"));
+  SamplingFree(SamplingMalloc(8));  // the tracker has its key
+  LateSample late;
+  const auto sample_late = [](void* argument) {
+    LateSample& ended = *static_cast<LateSample*>(argument);
+    ended.second.emplace(EveryBlock("second"));
+    ended.block = SamplingMalloc(100);
+  };
+  ASSERT_EQ(pthread_key_create(&late.key, sample_late), 0);
+  const auto body = [](void* argument) -> void* {
+    SamplingFree(SamplingMalloc(8));
+    pthread_setspecific(static_cast<LateSample*>(argument)->key, argument);
+    return nullptr;
+  };
+  pthread_join(StartLargeThread(body, &late), nullptr);
+  pthread_key_delete(late.key);
+  ASSERT_NE(late.block, nullptr);
+  EXPECT_EQ(late.second->ReadProcess().record.live.samples, 1u);
+  SamplingFree(late.block);
+  EXPECT_EQ(late.second->ReadProcess().record.live.samples, 0u);
+}
+
+TEST(RecorderTest, AllocationThatFailsIsNone) {
+  const Recorded recorded(EveryBlock("failed"));
+  SamplingFree(SamplingMalloc(8));
+  for (const size_t bytes : {size_t{1} << 60, size_t{PTRDIFF_MAX}}) {
+    EXPECT_EQ(SamplingMalloc(bytes), nullptr);
+    EXPECT_EQ(SamplingCalloc(1, bytes), nullptr);
+  }
+  SamplingFree(SamplingMalloc(8));
+  const Process process = recorded.ReadProcess();
+  ASSERT_EQ(process.threads.size(), 1u);
+  EXPECT_EQ(process.threads[0].exact_words, 4u);
+  EXPECT_EQ(process.threads[0].estimated_words, 4.0);
+  EXPECT_EQ(process.damaged, 0u);
+  EXPECT_EQ(process.record.missing[Shortage::kSamples], 0u);
+  EXPECT_EQ(process.record.missing[Shortage::kBytes], 0u);
 }
 
 // A program that allocates address space, of which it uses little.

@@ -7,6 +7,7 @@
 #include <atomic>
 #include <chrono>
 #include <cstdlib>
+#include <iterator>
 #include <memory>
 #include <thread>
 #include <vector>
@@ -15,6 +16,7 @@
 #include "tracker/recording/peak.h"
 #include "tracker/recording/recorder_lock.h"
 #include "tracker/recording/threads.h"
+#include "tracker/recording/timeline.h"
 
 namespace allomon::recording {
 namespace {
@@ -24,18 +26,42 @@ constexpr uint8_t kBoth = kOfHalf[0] | kOfHalf[1];
 constexpr uint64_t kBytes = 100;
 constexpr HalfUnits kUnits = {100, 0};
 
+// A file for records.
+class RecordsFile {
+ public:
+  RecordsFile() {
+    FilePath path = {};
+    strncpy(path.text, memory_.path().c_str(), sizeof(path.text) - 1);
+    EXPECT_EQ(file_.Open(path, kFileBytes), nullptr);
+    source_.Begin(&file_, 1);
+  }
+  ~RecordsFile() { file_.Close(); }
+  RecordsFile(const RecordsFile&) = delete;
+  RecordsFile& operator=(const RecordsFile&) = delete;
+
+  int fd() const { return memory_.fd(); }
+  SegmentSource* source() { return &source_; }
+  // Reads the first records of the first segment.
+  template <typename Record>
+  void Read(Record* records, size_t count) const {
+    const auto bytes = static_cast<ssize_t>(count * sizeof(Record));
+    EXPECT_EQ(pread(fd(), records, bytes, kSegmentBytes + sizeof(SegmentHeader)), bytes);
+  }
+
+ private:
+  const testing::MemoryFile memory_{kFileBytes};
+  SegmentFile file_;
+  SegmentSource source_;
+};
+
 // A table with one row of sampled blocks of kBytes, in its own file.
 class RowTableTest : public ::testing::Test {
  protected:
   void SetUp() override {
-    FilePath path = {};
-    strncpy(path.text, memory_.path().c_str(), sizeof(path.text) - 1);
-    ASSERT_EQ(file_.Open(path, kFileBytes), nullptr);
-    mapped_ = static_cast<char*>(mmap(nullptr, kFileBytes, PROT_READ, MAP_SHARED, memory_.fd(), 0));
+    mapped_ = static_cast<char*>(mmap(nullptr, kFileBytes, PROT_READ, MAP_SHARED, file_.fd(), 0));
     ASSERT_NE(mapped_, MAP_FAILED);
     process_ = Written<ProcessRecord>(reinterpret_cast<char*>(&record_));
-    source_.Begin(&file_, 1);
-    rows_.Begin(&source_, process_.In(&ProcessRecord::records, &Counts::rows),
+    rows_.Begin(file_.source(), process_.In(&ProcessRecord::records, &Counts::rows),
                 process_.In(&ProcessRecord::records, &Counts::saved));
     peak_.Begin(1);
     AddRow(kBoth);
@@ -44,7 +70,6 @@ class RowTableTest : public ::testing::Test {
   void TearDown() override {
     munmap(mapped_, kFileBytes);
     rows_.Clear();
-    file_.Close();
   }
 
   void AddRow(uint8_t flags) {
@@ -87,10 +112,8 @@ class RowTableTest : public ::testing::Test {
     abort();
   }
 
-  const testing::MemoryFile memory_{kFileBytes};
+  RecordsFile file_;  // closed after the tables are cleared
   char* mapped_ = nullptr;
-  SegmentFile file_;
-  SegmentSource source_;
   ProcessRecord record_ = {};
   Written<ProcessRecord> process_;
 };
@@ -171,19 +194,13 @@ constexpr Wide kMany = {1, uint64_t{1} << 63};
 
 // A fraction's word is full after 2^32 samples of nearly 1: a day of a busy server.
 TEST(ThreadTableTest, FractionsAreCarried) {
-  const testing::MemoryFile memory(kFileBytes);
-  FilePath path = {};
-  strncpy(path.text, memory.path().c_str(), sizeof(path.text) - 1);
-  SegmentFile file;
-  ASSERT_EQ(file.Open(path, kFileBytes), nullptr);
-  SegmentSource source;
-  source.Begin(&file, 1);
+  RecordsFile file;
   uint32_t count = 0;
   Missing missing;
   ProcessRecord process = {};
   missing.Begin(Written<ProcessRecord>(reinterpret_cast<char*>(&process)));
   ThreadTable threads;
-  threads.Begin(&source, WrittenField<uint32_t>(&count), {});
+  threads.Begin(file.source(), WrittenField<uint32_t>(&count), {});
   uint32_t number = 0;
   {
     const RecorderHold hold;
@@ -195,15 +212,51 @@ TEST(ThreadTableTest, FractionsAreCarried) {
     threads.RemoveBlock(number, kMany, kMany);
   }
   Thread record;
-  ASSERT_EQ(pread(memory.fd(), &record, sizeof(record), kSegmentBytes + sizeof(SegmentHeader)),
-            static_cast<ssize_t>(sizeof(record)));
+  file.Read(&record, 1);
   constexpr uint64_t kExpected = 5 + 5 * (uint64_t{1} << 31);
   for (const Wide& sum : {record.blocks, record.bytes, record.freed_blocks, record.freed_bytes}) {
     EXPECT_EQ(sum.whole, kExpected);
     EXPECT_EQ(sum.fraction, 0u);
   }
   threads.Clear();
-  file.Close();
+}
+
+// One of two threads waits for the lock to add its point, and the other leaves its own point to it.
+// What was allocated meanwhile is not said to be of the time before.
+TEST(TimelineTest, APointAfterOneThatWaitedIsOfItsOwnTime) {
+  constexpr uint64_t kMilli = 1'000'000;
+  RecordsFile file;
+  uint32_t count = 0;
+  uint64_t interval_nanos = 0;
+  Timeline timeline;
+  timeline.Begin(file.source(), WrittenField<uint32_t>(&count),
+                 WrittenField<uint64_t>(&interval_nanos));
+  std::atomic<int> n_returned{0};
+  std::vector<std::thread> threads;
+  {
+    const RecorderHold hold;
+    for (uint64_t i = 0; i < 2; ++i) {
+      threads.emplace_back([&, i] {
+        timeline.Close((500 + i) * kMilli, 10 + i, 0, 1, 0);
+        n_returned.fetch_add(1);
+      });
+    }
+    while (n_returned.load() == 0) std::this_thread::yield();
+    // The one that did not return has the timeline.  It leaves an interval that ends by 502 ms.
+    timeline.Close(600 * kMilli, 700, 0, 1, 0);
+    EXPECT_EQ(count, 0u);
+  }
+  for (std::thread& thread : threads) thread.join();
+  timeline.Close(900 * kMilli, 1000, 0, 1, 0);
+  timeline.Close(950 * kMilli, 1001, 0, 1, 0);
+  ASSERT_EQ(count, 3u);
+  TimelinePoint points[3];
+  file.Read(points, std::size(points));
+  EXPECT_EQ(points[0].nanos, kMilli - 1);
+  EXPECT_EQ(points[1].nanos, 900 * kMilli - 1);
+  EXPECT_EQ(points[1].allocated_bytes, 1000u);
+  EXPECT_EQ(points[2].nanos, 901 * kMilli - 1) << "nothing was sampled since";
+  timeline.Clear();
 }
 
 }  // namespace

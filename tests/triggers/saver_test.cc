@@ -2,7 +2,9 @@
 #include "tracker/triggers/saver.h"
 
 #include <dirent.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -10,6 +12,7 @@
 #include <cerrno>
 #include <cstdlib>
 #include <filesystem>
+#include <fstream>
 #include <set>
 #include <string>
 #include <thread>
@@ -17,6 +20,7 @@
 
 #include "allocator/allocator.h"
 #include "tests/recording/recorded.h"
+#include "tracker/base/memory_limit.h"
 #include "tracker/recording/start.h"
 #include "tracker/triggers/recording_copy.h"
 
@@ -313,6 +317,27 @@ TEST_F(SaverTest, ErrnoIsTheHosts) {
   errno = 77;
   Leak(1);
   EXPECT_EQ(errno, 77);
+}
+
+// The kernel shows no memory in /proc/self once the first thread has ended.
+TEST(MemoryLimitTest, AddressesAreReadAfterTheFirstThreadHasEnded) {
+  const pid_t child = fork();
+  if (child == 0) {
+    const rlimit limit = {rlim_t{1} << 60, rlim_t{1} << 60};
+    if (setrlimit(RLIMIT_AS, &limit) != 0) _exit(2);
+    std::thread([] {
+      for (char first = '1'; first != '0'; usleep(1000)) {
+        std::ifstream("/proc/self/statm") >> first;
+      }
+      internal::MemoryLimit memory(internal::MemoryLimit::Bound::kKills);
+      const internal::MemoryUsage usage = memory.Read(90, 0);
+      _exit(usage.is_addresses && usage.used_bytes > 0 ? 0 : 1);
+    }).detach();
+    syscall(SYS_exit, 0);
+  }
+  int status = -1;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  EXPECT_EQ(status, 0);
 }
 
 // The last test: it stops the savers of the whole process.

@@ -61,6 +61,10 @@ void* MapUnlocked(void* at, size_t size_bytes, int flags, int fd) {
     return reinterpret_cast<void*>(intptr_t{error});
   }
   sys::SystemCall(SYS_mlock2, pages, size_bytes, kLockOnFault);
+  // munlockall() by another thread may have come in between: it clears this before it unlocks.
+  if (!later_pages_are_locked.load(std::memory_order_relaxed)) {
+    sys::SystemCall(SYS_munlock, pages, size_bytes);
+  }
   return pages;
 }
 

@@ -171,7 +171,8 @@ MemoryUsage MemoryLimit::ReadAddresses() {
   rlimit limit = {};
   uint64_t pages = 0;
   if (sys::Prlimit(RLIMIT_AS, nullptr, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) return {};
-  if (!ReadText("", "/proc/self/statm") || !ParseNumber(text_, &pages)) return {};
+  // That of the process shows no memory once its first thread has ended.
+  if (!ReadText("", "/proc/thread-self/statm") || !ParseNumber(text_, &pages)) return {};
   return {pages * static_cast<uint64_t>(getpagesize()), limit.rlim_cur, true};
 }
 

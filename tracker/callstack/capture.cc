@@ -43,6 +43,18 @@ struct Position {
   size_t count;
 };
 
+// Frames are return addresses, which belong to the instruction before them.  An instruction that a
+// signal interrupted further out is none, and may be the first of its function: it is written as if
+// it had a byte and were over.
+constexpr uintptr_t kBeyondInterrupted = 1;
+
+// The start is written as it is.  Recorded frames never are interrupted ones, as these are not
+// replayable.
+inline uintptr_t AsFrame(uintptr_t pc, uintptr_t how, size_t count) {
+  const bool is_interrupted = (how & RecordedFrame::kExactPc) != 0 && count != 0;
+  return is_interrupted ? pc + kBeyondInterrupted : pc;
+}
+
 // Walks to the end.  `sps` is null, or has room for the sp of each frame and of the frame after the
 // last one.
 ALLOMON_READS_STACK inline size_t Walk(Position at, uintptr_t* frames, size_t max_frames,
@@ -56,10 +68,12 @@ ALLOMON_READS_STACK inline size_t Walk(Position at, uintptr_t* frames, size_t ma
   Step step = Step::kCaller;
   LinkRegister link(at.frame);
   FastStep unused;
+  uintptr_t beyond = count != 0 && lookup_pc == pc ? kBeyondInterrupted : 0;
   while (pc != 0 && count < max_frames) {
     [[maybe_unused]] const uintptr_t sp_before = sp;
     if (sps != nullptr) sps[count] = sp;
-    frames[count++] = pc;
+    frames[count++] = pc + beyond;
+    beyond = 0;
     if (__builtin_expect(StepFast(rule_cache, lookup_pc, window.high(), &pc, &sp, &bp, &unused),
                          true)) {
       ALLOMON_DCHECK_LT("inv.walk.grows", sp_before, sp);
@@ -78,6 +92,7 @@ ALLOMON_READS_STACK inline size_t Walk(Position at, uintptr_t* frames, size_t ma
     sp = frame.sp;
     bp = frame.bp;
     lookup_pc = step == Step::kInterrupted ? pc : pc - 1;
+    beyond = step == Step::kInterrupted ? kBeyondInterrupted : 0;
   }
   // If the walk has ended by itself, the last frame is the rest of the stack.
   if (sps != nullptr) sps[count] = step == Step::kEnd || step == Step::kLost ? UINTPTR_MAX : sp;
@@ -154,7 +169,8 @@ WalkWithRecord(const FrameState& start, size_t count, ReplayRecord* record, uint
           *truncated = true;
           return count;
         }
-        frames[count++] = pc;
+        frames[count] = AsFrame(pc, how, count);
+        ++count;
         last = ConfirmFrom(*record, old, frames, max_frames, &count);
         if (IsOver(*record, last, count, max_frames, truncated)) return count;
       }
@@ -178,7 +194,8 @@ WalkWithRecord(const FrameState& start, size_t count, ReplayRecord* record, uint
       *truncated = pc != 0;
       return count;
     } else {
-      frames[count++] = pc;
+      frames[count] = AsFrame(pc, how, count);
+      ++count;
     }
     bool has_room = true;
     if (__builtin_expect(record->IsFreshFull(), false)) {

@@ -23,9 +23,9 @@
 namespace allomon {
 
 // Writes at most max_frames code addresses to `frames`, innermost first, and returns their number.
-// frames[0] is start.pc.  The others are return addresses, except that the frame which a signal
-// interrupted has the pc of the interrupted instruction.  Sets *truncated if the stack goes on: it
-// has more than max_frames frames, or the caller of a frame cannot be found.
+// frames[0] is start.pc.  The others are return addresses: one byte lower is the call, or, in a
+// frame that a signal interrupted, the interrupted instruction.  Sets *truncated if the stack goes
+// on: it has more than max_frames frames, or the caller of a frame cannot be found.
 size_t CaptureCallstack(FrameState start, uintptr_t* frames, size_t max_frames, bool* truncated);
 
 // The same, and sets *serial to a number for the result: two captures of one thread with the same

@@ -1,13 +1,16 @@
 #include "tracker/callstack/unloaded_code.h"
 
+#include <dlfcn.h>
 #include <link.h>
 
 #include <atomic>
 #include <climits>
 #include <cstdlib>
+#include <cstring>
 
 #include "tracker/base/check.h"
 #include "tracker/base/large_object.h"
+#include "tracker/base/next_symbol.h"
 #include "tracker/callstack/mapped_files.h"
 
 namespace allomon::internal {
@@ -51,6 +54,43 @@ int AddModule(dl_phdr_info* info, size_t, void* listing) {
   return 0;
 }
 
+// A program may lack it: up to glibc 2.33 it is in a library of its own.
+NextSymbol<int(void*, int, void*)> g_dlinfo("dlinfo");
+
+// Returns a module of the namespace of `handle`; null if that is the program's own.
+link_map* FindInOtherNamespace(void* handle) {
+  const auto ask = handle == nullptr ? nullptr : g_dlinfo.Find();
+  Lmid_t space = LM_ID_BASE;
+  link_map* map = nullptr;
+  if (ask == nullptr || ask(handle, RTLD_DI_LMID, &space) != 0 || space == LM_ID_BASE) {
+    return nullptr;
+  }
+  return ask(handle, RTLD_DI_LINKMAP, &map) == 0 ? map : nullptr;
+}
+
+struct NamespaceListing {
+  const link_map* any;
+  std::vector<LoadedModule> modules;
+};
+
+// Called once, for the loader's lock: nothing is added to the list meanwhile, or removed from it.
+int AddNamespace(dl_phdr_info*, size_t, void* data) {
+  auto* const listing = static_cast<NamespaceListing*>(data);
+  const link_map* map = listing->any;
+  while (map->l_prev != nullptr) map = map->l_prev;
+  for (; map != nullptr; map = map->l_next) {
+    dl_find_object found;
+    // The dynamic linker is in each namespace, and is found in the first.
+    if (_dl_find_object(map->l_ld, &found) != 0 || found.dlfo_link_map != map) continue;
+    const auto begin = reinterpret_cast<uintptr_t>(found.dlfo_map_start);
+    const auto end = reinterpret_cast<uintptr_t>(found.dlfo_map_end);
+    uint8_t id[kMostBuildIdBytes];
+    const size_t id_bytes = ReadBuildId(begin, end, map->l_addr, id, sizeof(id));
+    listing->modules.push_back({map->l_name, ToHex(id, id_bytes), map->l_addr, {{begin, end}}, {}});
+  }
+  return 1;
+}
+
 // The loader keeps the name that dlopen was given, and the current directory may change.
 std::string Absolute(const std::string& path) {
   char absolute[PATH_MAX];
@@ -79,6 +119,20 @@ std::vector<LoadedModule> LoadedModules(uint64_t* unloads) {
   dl_iterate_phdr(AddModule, &listing);
   if (unloads != nullptr) *unloads = listing.unloads;
   return std::move(listing.modules);
+}
+
+std::vector<LoadedModule> ModulesOfOtherNamespace(void* handle) {
+  NamespaceListing listing = {FindInOtherNamespace(handle), {}};
+  if (listing.any != nullptr) dl_iterate_phdr(AddNamespace, &listing);
+  return std::move(listing.modules);
+}
+
+bool IsStillLoaded(const LoadedModule& module) {
+  dl_find_object found;
+  const uintptr_t begin = module.code.front().begin;
+  return _dl_find_object(reinterpret_cast<void*>(begin), &found) == 0 &&
+         reinterpret_cast<uintptr_t>(found.dlfo_map_start) == begin &&
+         found.dlfo_link_map->l_addr == module.bias && found.dlfo_link_map->l_name == module.path;
 }
 
 // Takes no lock, so that a child of a fork never finds one held.

@@ -47,6 +47,14 @@ struct LoadedModule {
 // lock.  Allocates.
 std::vector<LoadedModule> LoadedModules(uint64_t* unloads = nullptr);
 
+// Returns the modules of the namespace that a handle of dlopen() belongs to, where that is one of
+// dlmopen(), which LoadedModules() leaves out.  The code of each is its whole extent.  Takes the
+// loader's lock; allocates.
+std::vector<LoadedModule> ModulesOfOtherNamespace(void* handle);
+
+// Whether one of these is still loaded.  Takes no lock.
+bool IsStillLoaded(const LoadedModule& module);
+
 // A module that was unloaded, identified by its file.
 struct UnloadedModule {
   std::string path;

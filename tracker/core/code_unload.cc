@@ -68,15 +68,17 @@ std::unique_ptr<SeenModules> TakeSeen() {
 // The loaded modules with their files, which cannot be found once the modules are unloaded.
 struct Listed {
   Modules modules;
+  Modules others;  // of the namespace that is unloaded from, if that is not the program's
   uint64_t unloads = 0;
 };
 
 // Asking for files reads the process's mappings, so it is done once for each module.  An equal
 // module is another one if it was unloaded and loaded again meanwhile, which the C library does by
 // itself, too.  The memory of these lists is not sampled.
-Listed ListBefore() {
+Listed ListBefore(void* handle) {
   const SuspendedSampling suspended;
   Listed listed;
+  listed.others = ModulesOfOtherNamespace(handle);
   listed.modules = LoadedModules(&listed.unloads);
   std::unique_ptr<SeenModules> seen = TakeSeen();
   if (listed.unloads == seen->unloads) {
@@ -89,6 +91,7 @@ Listed ListBefore() {
   SeenModules* none = nullptr;
   if (g_seen.compare_exchange_strong(none, seen.get(), std::memory_order_acq_rel)) seen.release();
   IdentifyModules(&listed.modules);
+  IdentifyModules(&listed.others);
   return listed;
 }
 
@@ -131,7 +134,7 @@ void Rename(const LoadedModule& gone, const Modules& now, StackId first, StackId
 }  // namespace
 
 int UnloadCode(void* handle, int (*unload)(void*)) {
-  const Listed before = ListBefore();
+  const Listed before = ListBefore(handle);
   const StackId first_new = Stacks().size() + 1;
   const int result = unload(handle);
   const SuspendedSampling suspended;
@@ -143,6 +146,13 @@ int UnloadCode(void* handle, int (*unload)(void*)) {
   for (const LoadedModule& module : before.modules) {
     if (IsLoaded(module, now.modules)) continue;
     Rename(module, now.modules, seen->FirstOf(module), first_new);
+    ++gone;
+  }
+  // Nobody has noted in which stacks these may be.
+  constexpr StackId kFirst = 1;
+  for (const LoadedModule& module : before.others) {
+    if (IsStillLoaded(module)) continue;
+    Rename(module, now.modules, kFirst, first_new);
     ++gone;
   }
   if (gone != 0) ForgetUnloadedCode();

@@ -28,6 +28,11 @@ class WordMeter {
                  std::memory_order_relaxed);
   }
 
+  // Called when a block that stood trial will not exist: its words have not passed.
+  void TakeBack(uint64_t words) {
+    drawn_.store(drawn_.load(std::memory_order_relaxed) - words, std::memory_order_relaxed);
+  }
+
   // Returns the words of this stream so far, if `left` remain of the countdown.
   uint64_t PassedAt(int64_t left) const {
     return drawn_.load(std::memory_order_relaxed) - static_cast<uint64_t>(left);

@@ -28,13 +28,14 @@ void ForEachChild(Dwarf_Die* parent, Visit visit) {
   }
 }
 
+// Visits those that begin at `least` or above.
 template <typename Visit>
-void ForEachRange(Dwarf_Die* die, Visit visit) {
+void ForEachRange(Dwarf_Die* die, Dwarf_Addr least, Visit visit) {
   Dwarf_Addr base = 0;
   Dwarf_Addr begin = 0;
   Dwarf_Addr end = 0;
   for (ptrdiff_t at = 0; (at = dwarf_ranges(die, at, &base, &begin, &end)) > 0;) {
-    if (begin < end) visit(begin, end);
+    if (least <= begin && begin < end) visit(begin, end);
   }
 }
 
@@ -52,6 +53,21 @@ bool FindScopes(Dwarf_Die* parent, Dwarf_Addr pc, std::vector<Dwarf_Die>* scopes
     if (HoldsFunctions(tag) && FindScopes(&child, pc, scopes)) return true;
   }
   return false;
+}
+
+// Returns the lowest address of code in the module's session; 0 if it is not known.
+Dwarf_Addr CodeBegin(Dwfl_Module* module) {
+  GElf_Addr bias = 0;
+  Elf* const elf = dwfl_module_getelf(module, &bias);
+  if (elf == nullptr) return 0;
+  Dwarf_Addr lowest = UINT64_MAX;
+  for (Elf_Scn* scan = elf_nextscn(elf, nullptr); scan != nullptr; scan = elf_nextscn(elf, scan)) {
+    GElf_Shdr section;
+    if (gelf_getshdr(scan, &section) == nullptr || section.sh_size == 0) continue;
+    const bool is_code = (section.sh_flags & SHF_EXECINSTR) != 0;
+    if (is_code) lowest = std::min<Dwarf_Addr>(lowest, section.sh_addr + bias);
+  }
+  return lowest == UINT64_MAX ? 0 : lowest;
 }
 
 // Returns the last of the ranges that begin at or before pc, if it contains pc.
@@ -74,7 +90,7 @@ void SortByBegin(std::vector<Range>* ranges) {
 }  // namespace
 
 CodeUnit WholeUnitOf(Dwarf_Die lines) {
-  CodeUnit unit = {lines, lines};
+  CodeUnit unit = {lines, lines, nullptr};
   Dwarf_Die split = {};
   uint8_t type = 0;
   const int known =
@@ -93,6 +109,8 @@ std::vector<Dwarf_Die> ScopesBelow(Dwarf_Die* parent, Dwarf_Addr pc) {
 CodeUnits::CodeUnits(Dwfl_Module* module) : symbols_(module) {
   Dwarf* const dwarf = dwfl_module_getdwarf(module, &bias_);
   if (dwarf == nullptr) return;
+  const Dwarf_Addr code_begin = CodeBegin(module);
+  code_begin_ = code_begin > bias_ ? code_begin - bias_ : 0;
   const char* program = nullptr;
   const char* debug = nullptr;
   dwfl_module_info(module, nullptr, nullptr, nullptr, nullptr, nullptr, &program, &debug);
@@ -107,7 +125,7 @@ CodeUnits::CodeUnits(Dwfl_Module* module) : symbols_(module) {
 
 void CodeUnits::AddUnit(Dwarf_Die* die) {
   const size_t before = ranges_.size();
-  ForEachRange(die, [this](Dwarf_Addr begin, Dwarf_Addr end) {
+  ForEachRange(die, code_begin_, [this](Dwarf_Addr begin, Dwarf_Addr end) {
     ranges_.push_back({begin, end, units_.size()});
   });
   if (ranges_.size() == before) return;
@@ -128,6 +146,10 @@ const CodeUnit* CodeUnits::At(Dwarf_Addr pc) {
     unit->is_read = true;
     unit->whole = WholeUnitOf(unit->lines);
     AskPackages(&unit->whole);
+    if (LiveLines::AreNeeded(&unit->lines, code_begin_)) {
+      unit->live_lines = std::make_unique<const LiveLines>(&unit->lines, code_begin_);
+      unit->whole.live_lines = unit->live_lines.get();
+    }
     ReadFunctions(&unit->whole.functions, &unit->functions);
     SortByBegin(&unit->functions);
   }
@@ -152,12 +174,12 @@ void CodeUnits::AskPackages(CodeUnit* unit) {
   }
 }
 
-void CodeUnits::ReadFunctions(Dwarf_Die* parent, std::vector<Function>* functions) {
-  ForEachChild(parent, [functions](Dwarf_Die* child) {
+void CodeUnits::ReadFunctions(Dwarf_Die* parent, std::vector<Function>* functions) const {
+  ForEachChild(parent, [this, functions](Dwarf_Die* child) {
     const int tag = dwarf_tag(child);
     if (HoldsFunctions(tag)) ReadFunctions(child, functions);
     if (!HoldsCode(tag)) return;
-    ForEachRange(child, [functions, child](Dwarf_Addr begin, Dwarf_Addr end) {
+    ForEachRange(child, code_begin_, [functions, child](Dwarf_Addr begin, Dwarf_Addr end) {
       functions->push_back({begin, end, *child});
     });
   });

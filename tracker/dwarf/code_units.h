@@ -16,6 +16,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "tracker/dwarf/live_lines.h"
 #include "tracker/dwarf/split_package.h"
 
 namespace allomon {
@@ -67,6 +68,7 @@ class SymbolIndex {
 struct CodeUnit {
   Dwarf_Die lines;
   Dwarf_Die functions;
+  const LiveLines* live_lines = nullptr;  // where libdw's own search would confuse rows
 };
 
 // The unit of a DIE that has the lines.
@@ -109,6 +111,7 @@ class CodeUnits {
   struct Unit {
     Dwarf_Die lines;
     CodeUnit whole;
+    std::unique_ptr<const LiveLines> live_lines;
     bool is_read = false;
     std::vector<Function> functions;
   };
@@ -116,9 +119,11 @@ class CodeUnits {
   void AddUnit(Dwarf_Die* die);
   void AskPackages(CodeUnit* unit);
   Unit* Find(Dwarf_Addr pc);
-  static void ReadFunctions(Dwarf_Die* parent, std::vector<Function>* functions);
+  void ReadFunctions(Dwarf_Die* parent, std::vector<Function>* functions) const;
 
   Dwarf_Addr bias_ = 0;
+  // An address of the debug file: rows below are of code that the linker has dropped.
+  Dwarf_Addr code_begin_ = 0;
   std::vector<Unit> units_;
   std::vector<Range> ranges_;          // by `begin`
   std::vector<std::string> packages_;  // paths that were not tried yet

@@ -140,7 +140,8 @@ class Position {
       files_ = nullptr;
     }
     counts_from_zero_ = VersionOf(&unit.functions) >= 5;
-    Dwarf_Line* const line = dwarf_getsrc_die(&unit.lines, pc);
+    Dwarf_Line* const line =
+        unit.live_lines != nullptr ? unit.live_lines->At(pc) : dwarf_getsrc_die(&unit.lines, pc);
     if (line == nullptr || dwarf_lineno(line, &line_) != 0) return;
     if (dwarf_linecol(line, &column_) != 0) column_ = 0;
     file_ = TextOf(dwarf_linesrc(line, nullptr, nullptr));

@@ -119,9 +119,10 @@ void Recorder::SetSession(internal::SessionId session) {
 
 void Recorder::End() {
   const RecorderHold hold;
+  const bool is_ready = !fork_mark_.IsInChild() && IsReadyLocked();
   has_ended_ = true;
   is_writing_.store(false, std::memory_order_release);
-  if (!fork_mark_.IsInChild() && store_.is_begun() && file_.Check()) store_.SetEnded();
+  if (is_ready) store_.SetEnded();
 }
 
 RecorderTotals Recorder::Totals() {
@@ -268,6 +269,7 @@ bool Recorder::IsReadyLocked() {
   if (file_.Check()) return true;
   is_lost_ = true;
   store_.SetLost();
+  file_.Forget();
   is_writing_.store(false, std::memory_order_release);
   return false;
 }
@@ -299,6 +301,7 @@ uint32_t Recorder::NumberOf(const ThreadSlot& slot) { return slot.number; }
 // Returns the calling thread's number; 0 if there is no room.
 uint32_t Recorder::EnterThreadSlow(ThreadSlot* slot) {
   *slot = {};
+  slot->has_ended = !internal::CurrentThread().in_registry();
   const uint32_t tid = internal::OwnThreadId();
   slot->number = WithRoom(
       &file_, [&]() ALLOMON_REQUIRES(recorder_lock) { return store_.EnterThreadLocked(tid); });
@@ -330,6 +333,7 @@ void Recorder::EndThreadAt(uint32_t place) {
   if (!recorder->FollowsLocked(recorder->serial_)) return recorder->ForgetThreadLocked(slot);
   if (!recorder->IsOfThisRecording(slot)) {
     slot = {};
+    slot.has_ended = true;
     slot.number = recorder->store_.EnterThreadLocked(internal::OwnThreadId());
     slot.serial = recorder->serial_;
     if (slot.number == 0) return;

@@ -25,9 +25,10 @@ uint64_t TakeNumber(const char** at) {
 
 }  // namespace
 
-// "pages resident shared ..."
+// "pages resident shared ..."  The file of the process shows no memory once its first thread has
+// ended.
 ResidentBytes ReadResidentBytes() {
-  const int fd = sys::Open("/proc/self/statm", O_RDONLY | O_CLOEXEC | O_NOCTTY);
+  const int fd = sys::Open("/proc/thread-self/statm", O_RDONLY | O_CLOEXEC | O_NOCTTY);
   if (fd < 0) return {};
   char text[128];
   const ssize_t length = sys::Read(fd, text, sizeof(text) - 1);

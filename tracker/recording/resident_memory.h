@@ -17,7 +17,8 @@ struct ResidentBytes {
   uint64_t of_files = 0;  // of these, pages of files and of shared memory
 };
 
-// Reads /proc/self/statm.  All is 0 if it cannot be read.  Cost: three system calls, some 10 us.
+// Reads /proc/thread-self/statm.  All is 0 if it cannot be read.  Cost: three system calls, some 10
+// us.
 ResidentBytes ReadResidentBytes();
 
 class ResidentMemory {

@@ -228,6 +228,10 @@ const char* SegmentFile::MapNew(int fd, uint64_t limit_bytes) {
   fd_ = fd;
   device_ = status.st_dev;
   inode_ = status.st_ino;
+  if (sys::Lstat("/", &status) == 0) {
+    root_device_ = status.st_dev;
+    root_inode_ = status.st_ino;
+  }
   next_ = 1;
   allocated_bytes_.store(kFirstBytes, std::memory_order_relaxed);
   harm_ = WatchBusErrors(base_, limit_bytes_);
@@ -372,9 +376,14 @@ bool SegmentFile::Allocate(uint64_t end_bytes) {
   return true;
 }
 
+bool SegmentFile::IsOurs(const struct stat& status) const {
+  return status.st_dev == device_ && status.st_ino == inode_;
+}
 bool SegmentFile::IsOurs(int fd, struct stat* status) const {
-  return fd >= 0 && sys::Fstat(fd, status) == 0 && status->st_dev == device_ &&
-         status->st_ino == inode_;
+  return fd >= 0 && sys::Fstat(fd, status) == 0 && IsOurs(*status);
+}
+bool SegmentFile::IsAtPath(struct stat* status) const {
+  return sys::Lstat(path_.text, status) == 0 && IsOurs(*status);
 }
 
 // Finds our file again if the host has closed its descriptor or opened another file under the same
@@ -389,6 +398,14 @@ bool SegmentFile::FindDescriptor(struct stat* status) {
   return false;
 }
 
+// Whether the name of a file without a descriptor leads nowhere.  Another root directory than the
+// file's tells nothing about it.
+bool SegmentFile::IsGone(struct stat* status) const {
+  return sys::Lstat(path_.text, status) == -ENOENT && sys::Lstat("/", status) == 0 &&
+         status->st_dev == root_device_ && status->st_ino == root_inode_;
+}
+
+// Sizes are compared also where the file may be looked at but not opened.
 bool SegmentFile::Check() {
   if (is_lost_) return false;
   if (!is_named_) return true;
@@ -397,10 +414,14 @@ bool SegmentFile::Check() {
   // Acquire as in GrowAhead().
   if (is_growing_.exchange(true, std::memory_order_acquire)) return !is_lost_;
   struct stat status;
-  const bool is_known = IsOurs(fd_, &status) || FindDescriptor(&status);
-  if (!is_known || IsHarmed() ||
-      static_cast<uint64_t>(status.st_size) < allocated_bytes_.load(std::memory_order_relaxed)) {
+  const bool is_seen = IsOurs(fd_, &status) || FindDescriptor(&status) || IsAtPath(&status);
+  const uint64_t allocated = allocated_bytes_.load(std::memory_order_relaxed);
+  ALLOMON_DCHECK("inv.recording.growth", is_growing_.load(std::memory_order_relaxed));
+  if (IsHarmed() || (is_seen && static_cast<uint64_t>(status.st_size) < allocated)) {
+    is_lost_ = true;
     Forget();
+  } else if (!is_seen) {
+    is_lost_ = IsGone(&status);
   }
   // Release as in GrowAhead().
   is_growing_.store(false, std::memory_order_release);
@@ -409,8 +430,6 @@ bool SegmentFile::Check() {
 
 // One call replaces all pages, so that no thread finds an unmapped page.
 void SegmentFile::Forget() {
-  ALLOMON_DCHECK("inv.recording.growth", is_growing_.load(std::memory_order_relaxed));
-  is_lost_ = true;
   sys::Mmap(base_, limit_bytes_, PROT_READ | PROT_WRITE,
             MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
 }

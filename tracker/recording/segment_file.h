@@ -84,10 +84,15 @@ class SegmentFile {
   void Grow();
   void GrowAhead();
 
-  // Whether the file can be written.  False if it was truncated or cannot be found: its pages are
-  // then anonymous memory that nobody will read, so stores do no harm.  Callers hold the lock.
-  // Makes a system call or two for a named file, else none.
+  // Whether the file can be written.  False if it was truncated, or if the host has closed its
+  // descriptor and it has no name any more.  A file that merely cannot be opened again is written
+  // through its mapping, and does not grow.  The caller of the first check that is false then calls
+  // Forget().  Callers hold the lock.  Makes a system call or two for a named file, up to six while
+  // there is no descriptor, else none.
   bool Check();
+  // Makes the pages anonymous memory that nobody will read, so that stores do no harm.  Check() has
+  // done so already if the file was truncated; else what the caller stores before is in the file.
+  void Forget();
   // Whether a bus error has shown that the file was truncated.  Any thread, one load, no check of
   // the file.
   bool IsHarmed() const { return harm_->load(std::memory_order_relaxed); }
@@ -107,9 +112,11 @@ class SegmentFile {
   uint32_t Refuse();
   bool Allocate(uint64_t end_bytes);
   void GrowOnce();
+  bool IsOurs(const struct stat& status) const;
   bool IsOurs(int fd, struct stat* status) const;
+  bool IsAtPath(struct stat* status) const;
   bool FindDescriptor(struct stat* status);
-  void Forget();
+  bool IsGone(struct stat* status) const;
 
   char* base_ = nullptr;
   uint64_t limit_bytes_ = 0;  // mapped; whole segments
@@ -123,6 +130,8 @@ class SegmentFile {
   int fd_ = -1;  // used by the thread that grows or, under the lock, checks
   dev_t device_ = 0;
   ino_t inode_ = 0;
+  dev_t root_device_ = 0;  // of the root directory in which it was made
+  ino_t root_inode_ = 0;
   uint32_t next_ = 0;          // least segment that may be taken next
   bool needs_growth_ = false;  // the last Take() lacked pages
   std::atomic<uint64_t> allocated_bytes_{0};

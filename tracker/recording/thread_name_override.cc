@@ -1,6 +1,5 @@
 // Learns the names that the program gives its threads: this pthread_setname_np and this prctl
 // override the C library's.  See thread_names.h, and host_filter.h for the rest of prctl.
-#include <dlfcn.h>
 #include <fcntl.h>
 #include <pthread.h>
 #include <sys/prctl.h>
@@ -14,13 +13,10 @@
 #include <cstring>
 
 #include "tracker/base/errno_keeper.h"
+#include "tracker/base/next_symbol.h"
 #include "tracker/base/sys/raw_calls.h"
 #include "tracker/recording/host_filter.h"
 #include "tracker/recording/thread_names.h"
-
-// Only a static program has this name of the C library's.
-extern "C" int __pthread_create(pthread_t*, const pthread_attr_t*, void* (*)(void*), void*)
-    __attribute__((weak));
 
 namespace allomon::recording {
 namespace {
@@ -59,18 +55,22 @@ int CallPrctl(int option, unsigned long a, unsigned long b, unsigned long c, uns
   return static_cast<int>(syscall(SYS_prctl, option, a, b, c, d));
 }
 
-// A failed dlsym allocates its message.
-void* FindNext(const char* name) {
-  return __pthread_create != nullptr ? nullptr : dlsym(RTLD_NEXT, name);
+internal::NextSymbol<int(pthread_t, const char*)> g_next_set_name("pthread_setname_np");
+internal::NextSymbol<int(int, unsigned long, unsigned long, unsigned long, unsigned long)>
+    g_next_prctl("prctl");
+
+__attribute__((constructor)) void LookUp() {
+  g_next_set_name.Find();
+  g_next_prctl.Find();
 }
 
 SetName NextSetName() {
-  static const auto next = reinterpret_cast<SetName>(FindNext("pthread_setname_np"));
+  const SetName next = g_next_set_name.Find();
   return next != nullptr ? next : &SetNameByKernel;
 }
 
 Prctl NextPrctl() {
-  static const auto next = reinterpret_cast<Prctl>(FindNext("prctl"));
+  const Prctl next = g_next_prctl.Find();
   return next != nullptr ? next : &CallPrctl;
 }
 

@@ -38,6 +38,8 @@ uint32_t ThreadTable::Enter(uint32_t tid, Missing* missing) {
   TakeName(number);
   Own& own = own_.At(number);
   own.countdown.store(&internal::countdown_words, std::memory_order_relaxed);
+  // Nobody would call Forget() for a thread that has left the registry: its end has been noticed.
+  if (!internal::CurrentThread().in_registry()) return number;
   // Pairs with the load in WordsOfOtherSlow(): a thread that sees it also sees the countdown.
   own.thread.store(&internal::CurrentThread());
   return number;

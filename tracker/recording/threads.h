@@ -95,7 +95,7 @@ class ThreadTable {
   static constexpr uint32_t kManyThreads = UINT32_MAX;
 
   struct Own {
-    // Set while the thread runs; see WordsOfOtherSlow().
+    // Set while the thread runs and its end will be noticed; see WordsOfOtherSlow().
     std::atomic<const internal::ThreadState*> thread;
     std::atomic<const std::atomic<int64_t>*> countdown;
     std::atomic<uint32_t> readers;

@@ -33,6 +33,7 @@ void Timeline::Begin(SegmentSource* source, WrittenField<uint32_t> count,
   written_interval_.Store(interval_nanos_);
   busy_.store(false, std::memory_order_relaxed);
   end_nanos_.store(kFirstIntervalNanos, std::memory_order_relaxed);
+  left_nanos_.store(0, std::memory_order_relaxed);
   most_.store(0, std::memory_order_relaxed);
 }
 
@@ -44,14 +45,20 @@ void Timeline::Clear() {
 }
 
 // A thread that is stopped in here does not block others: the intervals that pass meanwhile become
-// one.
+// one.  Their allocation is then of unknown moments until now.  Else nothing was sampled since the
+// interval's end, and the figures are those of that end.
 void Timeline::Close(uint64_t nanos, uint64_t allocated_bytes, int64_t live, double units_per_byte,
                      uint64_t resident_bytes) {
-  if (busy_.exchange(true, std::memory_order_acquire)) return;
+  if (busy_.exchange(true, std::memory_order_acquire)) {
+    left_nanos_.store(nanos, std::memory_order_relaxed);
+    return;
+  }
   const uint64_t end = end_nanos_.load(std::memory_order_relaxed);
   if (nanos >= end) {
     const int64_t most = std::max(most_.exchange(live, std::memory_order_relaxed), live);
-    Add({end - 1, allocated_bytes, ToBytes(live, units_per_byte), ToBytes(most, units_per_byte)},
+    const bool was_left = left_nanos_.load(std::memory_order_relaxed) >= end;
+    Add({(was_left ? nanos : end) - 1, allocated_bytes, ToBytes(live, units_per_byte),
+         ToBytes(most, units_per_byte)},
         resident_bytes);
     ALLOMON_DCHECK_LE("inv.recording.timeline", live, most);
     end_nanos_.store((nanos / interval_nanos_ + 1) * interval_nanos_, std::memory_order_relaxed);

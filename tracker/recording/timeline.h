@@ -56,7 +56,8 @@ class Timeline {
 
   std::atomic<bool> busy_{false};
   std::atomic<uint64_t> end_nanos_{0};
-  std::atomic<int64_t> most_{0};  // maximum in this interval
+  std::atomic<uint64_t> left_nanos_{0};  // when a thread found another one at work
+  std::atomic<int64_t> most_{0};         // maximum in this interval
 };
 
 }  // namespace allomon::recording

@@ -71,7 +71,12 @@ inline void* Realloc(void* block, size_t size_bytes) {
 inline void* Aligned(size_t alignment_bytes, size_t size_bytes) {
   return host_functions.memalign.load(std::memory_order_relaxed)(alignment_bytes, size_bytes);
 }
+// Calls the program's malloc_usable_size(), whose result may be more than the block has: tcmalloc's
+// debug form adds the alignment.
 size_t UsableSize(const void* block);
+// Realloc().  The first `*old_bytes` bytes of the result, or all if that is more, are to be copied:
+// those of the old block, and perhaps others.
+void* ReallocToCopy(void* block, size_t size_bytes, size_t* old_bytes);
 // The size classes of the program's malloc are unknown.
 inline size_t GoodSize(size_t size_bytes) {
   return size_bytes < 16 ? 16 : (size_bytes + 15) & ~size_t{15};

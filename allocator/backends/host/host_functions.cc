@@ -5,6 +5,7 @@
 
 #include "allomon_backend.h"
 #include "tracker/base/check.h"
+#include "tracker/base/next_symbol.h"
 
 namespace allomon::backend {
 namespace {
@@ -38,12 +39,49 @@ size_t ArenaBytesOf(const void* block) {
   return size_bytes;
 }
 
+internal::NextSymbol<size_t(void*)> g_usable_size("malloc_usable_size");
+// True if the object with the program's free() has it.  The C library's function reads a header
+// that another malloc's block does not have.
+std::atomic<bool> g_knows_usable_size{false};
+
+// Returns the address at which the object with this function is mapped, or nullptr.
+template <typename Function>
+const void* ObjectOf(Function function) {
+  dl_find_object found = {};
+  return _dl_find_object(reinterpret_cast<void*>(function), &found) == 0 ? found.dlfo_map_start
+                                                                         : nullptr;
+}
+
 bool IsFinding() { return g_finder.load(std::memory_order_relaxed) == &errno; }
 
 template <typename Function>
 void Find(const char* name, std::atomic<Function>* function) {
   const auto found = reinterpret_cast<Function>(dlsym(RTLD_NEXT, name));
   if (found != nullptr) function->store(found, std::memory_order_relaxed);
+}
+
+using PosixMemalign = int (*)(void**, size_t, size_t);
+std::atomic<PosixMemalign> g_posix_memalign{nullptr};
+
+void* AlignByPosix(size_t alignment_bytes, size_t size_bytes) {
+  const PosixMemalign align = g_posix_memalign.load(std::memory_order_relaxed);
+  void* block = nullptr;
+  const int error = align(&block, alignment_bytes, size_bytes);
+  if (error == 0) return block;
+  errno = error;
+  return nullptr;
+}
+
+// A malloc may lack memalign(), which is neither of C nor of POSIX.  The C library's block would be
+// no block of its free().
+void FindMemalign() {
+  Find("memalign", &host_functions.memalign);
+  Find("posix_memalign", &g_posix_memalign);
+  const void* const owner = ObjectOf(host_functions.free.load(std::memory_order_relaxed));
+  if (ObjectOf(host_functions.memalign.load(std::memory_order_relaxed)) != owner &&
+      ObjectOf(g_posix_memalign.load(std::memory_order_relaxed)) == owner) {
+    host_functions.memalign.store(AlignByPosix, std::memory_order_relaxed);
+  }
 }
 
 // Several threads may find the same functions at once.
@@ -53,7 +91,9 @@ void FindAll() {
   Find("free", &host_functions.free);
   Find("calloc", &host_functions.calloc);
   Find("realloc", &host_functions.realloc);
-  Find("memalign", &host_functions.memalign);
+  FindMemalign();
+  const bool knows = ObjectOf(g_usable_size.Find()) == ObjectOf(host_functions.free.load());
+  g_knows_usable_size.store(knows, std::memory_order_relaxed);
   Find("malloc", &host_functions.new_malloc);
   Find("malloc", &host_functions.malloc);
   g_finder.store(nullptr, std::memory_order_relaxed);
@@ -105,11 +145,15 @@ void* ReallocOfArena(void* block, size_t size_bytes) {
 }
 
 size_t UsableSize(const void* block) {
-  using Function = size_t (*)(void*);
   if (IsOfArena(block)) return ArenaBytesOf(block);
-  static const Function function =
-      reinterpret_cast<Function>(dlsym(RTLD_NEXT, "malloc_usable_size"));
+  const auto function = g_usable_size.Find();
   return function == nullptr ? 0 : function(const_cast<void*>(block));
+}
+
+void* ReallocToCopy(void* block, size_t size_bytes, size_t* old_bytes) {
+  const bool is_known = g_knows_usable_size.load(std::memory_order_relaxed) || IsOfArena(block);
+  *old_bytes = is_known ? UsableSize(block) : SIZE_MAX;
+  return Realloc(block, size_bytes);
 }
 
 }  // namespace allomon::backend

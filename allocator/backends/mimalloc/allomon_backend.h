@@ -36,8 +36,8 @@ void FreeRare(void* block);
 bool ReadPageUsage(void* room, size_t room_bytes, PageUsage* usage);
 #endif
 
-// In-place samples: ordinary blocks whose death is reported.  The page of such a block carries
-// has_aligned, which leads each free of the page to FreeRare().
+// In-place samples are ordinary blocks, and their death is reported.  A flag of such a block's page
+// leads each free of the page to FreeRare().
 #define ALLOMON_BACKEND_FOLLOWS_IN_PLACE 1
 struct InPlaceListener {
   void (*ended)(uint32_t handle);  // called once, before the block's memory is free

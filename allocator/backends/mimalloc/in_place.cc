@@ -1,7 +1,10 @@
 // In-place samples: a table from ordinary blocks to their handles.
 //
 // A block is in the table from its birth to its free, so its page has a live block throughout, and
-// mimalloc clears has_aligned only when a page has none (_mi_page_retire, and the page's end).
+// the page's flag is cleared only when a page has none.
+//
+// Most frees of a flagged page are of the block's neighbours.  Such a free looks at one word, which
+// has eight bits of the hash of each block of a bucket, and puts the block into the page's list.
 //
 // The cell of a freed block remains as a tombstone until another block takes it.  A free of that
 // address is the second one if the block is still in one of its page's free lists.
@@ -33,15 +36,33 @@ constexpr int kBucketBits = 12;
 
 // Touched only if blocks are followed in place.
 ALLOMON_LARGE_ZEROS Cell g_cells[size_t{1} << kBucketBits][kCellsPerBucket];
+// A byte for each cell of the bucket: the tag of the block that was entered there last.
+ALLOMON_LARGE_ZEROS std::atomic<uint64_t> g_tags[size_t{1} << kBucketBits];
+static_assert(kCellsPerBucket == sizeof(g_tags[0]));
 std::atomic<const InPlaceListener*> g_listener{nullptr};
 std::atomic<uint64_t> g_without_room{0};
 
-Cell (&BucketOf(uintptr_t address))[kCellsPerBucket] {
-  return g_cells[(address >> 3) * 0x9E3779B97F4A7C15 >> (64 - kBucketBits)];
+struct Hash {
+  size_t bucket;
+  uint8_t tag;
+};
+Hash HashOf(uintptr_t address) {
+  const uint64_t bits = (address >> 3) * 0x9E3779B97F4A7C15;
+  return {bits >> (64 - kBucketBits), static_cast<uint8_t>(bits >> (64 - kBucketBits - 8))};
+}
+
+// Returns a word with the highest bit of each byte set that equals the tag.  Rarely it has a bit of
+// another byte, too: each cell is compared afterwards.
+uint64_t CellsWithTag(Hash hash) {
+  constexpr uint64_t kOnes = 0x0101010101010101;
+  const uint64_t differs = g_tags[hash.bucket].load(std::memory_order_relaxed) ^ hash.tag * kOnes;
+  return (differs - kOnes) & ~differs & kOnes << 7;
 }
 
 Cell* Find(uintptr_t address, uintptr_t content) {
-  for (Cell& cell : BucketOf(address)) {
+  const Hash hash = HashOf(address);
+  for (uint64_t cells = CellsWithTag(hash); cells != 0; cells &= cells - 1) {
+    Cell& cell = g_cells[hash.bucket][__builtin_ctzll(cells) / 8];
     if (cell.block.load(std::memory_order_relaxed) == content) return &cell;
   }
   return nullptr;
@@ -55,13 +76,34 @@ Cell* FindTombstone(const void* block) {
   return Find(address, address | kTombstone);
 }
 
+// Whether Find() or FindTombstone() would look at a cell.
+bool MayBeInTable(const void* block) {
+  return CellsWithTag(HashOf(reinterpret_cast<uintptr_t>(block))) != 0;
+}
+
+// Only the thread that has taken the cell sets its tag.  The tag stays when the block leaves.
+void SetTag(Hash hash, size_t cell) {
+  std::atomic<uint64_t>& tags = g_tags[hash.bucket];
+  const int shift = static_cast<int>(cell * 8);
+  uint64_t old = tags.load(std::memory_order_relaxed);
+  while (!tags.compare_exchange_weak(
+      old, (old & ~(uint64_t{0xff} << shift)) | uint64_t{hash.tag} << shift,
+      std::memory_order_relaxed)) {
+  }
+}
+
 Cell* Enter(const void* block) {
   const uintptr_t address = reinterpret_cast<uintptr_t>(block);
-  for (Cell& cell : BucketOf(address)) {
+  const Hash hash = HashOf(address);
+  for (size_t i = 0; i < kCellsPerBucket; ++i) {
+    Cell& cell = g_cells[hash.bucket][i];
     uintptr_t content = cell.block.load(std::memory_order_relaxed);
     const bool is_taken = content != kEmpty && (content & kTombstone) == 0;
     if (is_taken) continue;
-    if (cell.block.compare_exchange_strong(content, address, std::memory_order_relaxed)) {
+    // Acquire pairs with the release by which the cell was left: its tag of then is older.
+    if (cell.block.compare_exchange_strong(content, address, std::memory_order_acquire,
+                                           std::memory_order_relaxed)) {
+      SetTag(hash, i);
       return &cell;
     }
   }
@@ -72,8 +114,9 @@ Cell* Enter(const void* block) {
 bool Leave(Cell* cell, const void* block, uint32_t* handle) {
   uintptr_t address = reinterpret_cast<uintptr_t>(block);
   *handle = cell->handle.load(std::memory_order_relaxed);
+  // Release: the tag was set before.
   return cell->block.compare_exchange_strong(address, address | kTombstone,
-                                             std::memory_order_relaxed);
+                                             std::memory_order_release, std::memory_order_relaxed);
 }
 
 #if ALLOMON_MIMALLOC_IS_INLINED
@@ -92,7 +135,6 @@ bool IsOwn(const void* block) {
   return _mi_ptr_segment(block)->thread_id.load(std::memory_order_relaxed) == _mi_thread_id();
 }
 bool HasSegment(const mi_page_t* page) { return BlockBytes(page) >= MI_HUGE_BLOCK_SIZE; }
-bool IsFlagged(const void* block) { return PageOf(block)->flags.x.has_aligned != 0; }
 
 const mi_block_t* BeginOf(const mi_page_t* page, const void* block) {
   return _mi_page_ptr_unalign(_mi_ptr_segment(block), page, block);
@@ -113,7 +155,6 @@ bool IsOwn(const void* block) {
   return (word & ~MI_PAGE_FLAG_MASK) == _mi_prim_thread_id();
 }
 bool HasSegment(const mi_page_t* /*page*/) { return false; }
-bool IsFlagged(const void* block) { return HasSpecialBlocks(PageOf(block)); }
 
 const mi_block_t* BeginOf(const mi_page_t* page, const void* block) {
   return _mi_page_ptr_unalign(page, block);
@@ -126,7 +167,20 @@ bool IsInListOfHeap(const mi_page_t* /*page*/, const mi_block_t* /*block*/) { re
 bool CanBeFlagged(const void* block) {
   return !MayBeMapped(block) && IsOwn(block) && !HasSegment(PageOf(block));
 }
-void FlagPage(const void* block) { mi_page_set_has_aligned(PageOf(block), true); }
+void FlagPage(const void* block) { FlagInPlace(PageOf(block)); }
+bool IsFlagged(const void* block) { return IsFlaggedInPlace(PageOf(block)); }
+
+// Frees a block of a flagged page that is not followed, or not any more.
+__attribute__((always_inline)) inline void FreePlain(void* block) {
+  mi_page_t* const page = PageOf(block);
+  if (__builtin_expect(!IsOwnWithInPlace(page, block), 0)) return mi_free(block);
+  mi_block_t* const start = static_cast<mi_block_t*>(StartWithInPlace(page, block));
+  start->next = reinterpret_cast<mi_encoded_t>(page->local_free);
+  page->local_free = start;
+  if (__builtin_expect(--page->used != 0, 1)) return;
+  UnflagInPlace(page);
+  _mi_page_retire(page);
+}
 
 // Whether the block is in a free list of its page, as far as this thread may read them: other
 // threads only push, and only the owner takes.  Cost: up to a look at each free block of the page.
@@ -143,6 +197,7 @@ constexpr bool kPagesHaveFlags = false;
 bool CanBeFlagged(const void* /*block*/) { return false; }
 void FlagPage(const void* /*block*/) {}
 bool IsFlagged(const void* /*block*/) { return false; }
+void FreePlain(void* block) { mi_free(block); }
 bool IsFree(const void* /*block*/) { return false; }
 #endif
 
@@ -157,7 +212,7 @@ __attribute__((noinline)) bool IsFreedTwice(const void* block) {
   return false;
 }
 
-// Frees a block of a flagged page.
+// Frees a block of a flagged page that may be in the table.
 __attribute__((noinline)) void FreeFlagged(void* block, const InPlaceListener* listener) {
   Cell* const cell = Find(block);
   uint32_t handle = 0;
@@ -166,7 +221,7 @@ __attribute__((noinline)) void FreeFlagged(void* block, const InPlaceListener* l
   }
   // A callback may end its thread.
   const struct FreedAtEnd {
-    ~FreedAtEnd() { mi_free(block); }
+    ~FreedAtEnd() { FreePlain(block); }
     void* block;
   } freed = {block};
   if (handle != 0) listener->ended(handle);
@@ -218,7 +273,7 @@ void FollowInPlace(const void* block, uint32_t handle) {
   ALLOMON_DCHECK_NE("inv.in_place.cell", cell, nullptr);
   ALLOMON_DCHECK_EQ("inv.in_place.once", cell->handle.load(std::memory_order_relaxed), 0u);
   if (handle != 0) return cell->handle.store(handle, std::memory_order_relaxed);
-  cell->block.store(kEmpty, std::memory_order_relaxed);
+  cell->block.store(kEmpty, std::memory_order_release);
 }
 
 bool IsFollowedInPlace(const void* block) {
@@ -232,7 +287,8 @@ void FreeRare(void* block) {
   // Pairs with the release in ListenInPlace().
   const InPlaceListener* const listener = g_listener.load(std::memory_order_acquire);
   if (__builtin_expect(listener != nullptr, 0) && block != nullptr && IsFlagged(block)) {
-    return FreeFlagged(block, listener);
+    if (__builtin_expect(MayBeInTable(block), 0)) return FreeFlagged(block, listener);
+    return FreePlain(block);
   }
   mi_free(block);
 }

@@ -53,9 +53,37 @@ inline bool IsPlainAndOwn(const mi_page_t* page, const void* block) {
 inline size_t BlockBytes(const mi_page_t* page) { return page->xblock_size; }
 inline bool IsFresh(const mi_page_t* page) { return page->is_zero != 0; }
 
-// Whether mimalloc knows more about the page's blocks than BlockBytes(): aligned or huge ones.
+#if MI_TSAN || __BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__
+#error "the page's flags are the low bits of one byte"
+#endif
+
+// A bit of the page's flags that mimalloc neither reads nor sets.  With it, as with each of
+// mimalloc's own two, frees of the page's blocks leave the fast path.  mimalloc clears it with the
+// page's end.
+inline constexpr uint8_t kHoldsInPlace = 1 << 2;
+// mimalloc's flag of a page that is in the list of full ones.
+inline constexpr uint8_t kInFull = 1 << 0;
+
+// Only the owner of the page may set and clear the flag.
+inline void FlagInPlace(mi_page_t* page) { page->flags.full_aligned |= kHoldsInPlace; }
+inline void UnflagInPlace(mi_page_t* page) {
+  page->flags.full_aligned &= static_cast<uint8_t>(~kHoldsInPlace);
+}
+inline bool IsFlaggedInPlace(const mi_page_t* page) {
+  return (page->flags.full_aligned & kHoldsInPlace) != 0;
+}
+// Whether the page is this thread's, and has that flag only: it is not full, and each block begins
+// where the program's pointer says.
+inline bool IsOwnWithInPlace(const mi_page_t* page, const void* block) {
+  return _mi_ptr_segment(block)->thread_id.load(std::memory_order_relaxed) == _mi_thread_id() &&
+         page->flags.full_aligned == kHoldsInPlace;
+}
+inline void* StartWithInPlace(const mi_page_t* /*page*/, void* block) { return block; }
+
+// Whether more must be known about a block of the page than BlockBytes(): aligned or huge ones are
+// among them, or ones that are followed in place.
 inline bool HasSpecialBlocks(const mi_page_t* page) {
-  return page->flags.x.has_aligned || page->xblock_size >= MI_HUGE_BLOCK_SIZE;
+  return (page->flags.full_aligned & ~kInFull) != 0 || page->xblock_size >= MI_HUGE_BLOCK_SIZE;
 }
 
 // Pages of hugetlbfs, which MIMALLOC_LARGE_OS_PAGES requests, can be given back only as a whole.

@@ -53,9 +53,24 @@ inline bool IsPlainAndOwn(const mi_page_t* page, const void* /*block*/) {
 inline size_t BlockBytes(const mi_page_t* page) { return page->block_size; }
 inline bool IsFresh(const mi_page_t* page) { return page->free_is_zero; }
 
-// Whether mimalloc knows more about the page's blocks than BlockBytes(): aligned ones.
+// Whether more must be known about a block of the page than BlockBytes(): aligned ones are among
+// them, or ones that are followed in place.
 inline bool HasSpecialBlocks(const mi_page_t* page) {
   return (page->xthread_id.load(std::memory_order_relaxed) & MI_PAGE_HAS_ALIGNED) != 0;
+}
+
+// A page with blocks in place has the flag of aligned blocks, since there is no other bit. mimalloc
+// clears it when the page has no live block.  Only the owner of the page may set it.
+inline void FlagInPlace(mi_page_t* page) { mi_page_set_has_aligned(page, true); }
+inline void UnflagInPlace(mi_page_t* /*page*/) {}
+inline bool IsFlaggedInPlace(const mi_page_t* page) { return HasSpecialBlocks(page); }
+// Whether the page is this thread's, and has that flag only: it is not full.
+inline bool IsOwnWithInPlace(const mi_page_t* page, const void* /*block*/) {
+  return page->xthread_id.load(std::memory_order_relaxed) ==
+         (_mi_prim_thread_id() | MI_PAGE_HAS_ALIGNED);
+}
+inline void* StartWithInPlace(const mi_page_t* page, void* block) {
+  return _mi_page_ptr_unalign(page, block);
 }
 
 // Pages of hugetlbfs, which MIMALLOC_ALLOW_LARGE_OS_PAGES requests, can be given back only as a

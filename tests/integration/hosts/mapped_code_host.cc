@@ -4,6 +4,8 @@
 //   spin           functions also run until they have been interrupted by ticks
 //   work           the program's functions run
 //   library PATH   those of the library do
+//   namespace PATH the same, in a namespace of its own, with a C library of its own
+//   occupy PATH    the library is loaded there, and not called
 //   unload         the library is closed
 //   pause          says "ready" and waits for a line
 //   chroot DIR     changes the root; noproc: unmounts /proc; drop: may no more than other users
@@ -97,9 +99,14 @@ int main(int, char** argv) {
     if (strcmp(*argv, "chroot") == 0) Need(chroot(*++argv) == 0 && chdir("/") == 0, "chroot");
     if (strcmp(*argv, "drop") == 0) DropCapabilities();
     if (strcmp(*argv, "unload") == 0) dlclose(library);
-    if (strcmp(*argv, "library") == 0) {
-      library = dlopen(*++argv, RTLD_NOW);
+    const bool is_apart = strcmp(*argv, "namespace") == 0;
+    const bool is_idle = strcmp(*argv, "occupy") == 0;
+    if (is_apart || is_idle || strcmp(*argv, "library") == 0) {
+      ++argv;
+      library =
+          is_apart || is_idle ? dlmopen(LM_ID_NEWLM, *argv, RTLD_NOW) : dlopen(*argv, RTLD_NOW);
       if (library == nullptr) return fputs(dlerror(), stderr), 2;
+      if (is_idle) continue;
       reinterpret_cast<void (*)(const volatile int*)>(dlsym(library, "DoLibraryWork"))(
           mapped_code::ticks);
     }

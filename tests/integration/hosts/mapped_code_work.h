@@ -19,13 +19,15 @@
 
 namespace mapped_code {
 
-inline void* kept[4000];
-inline int kept_count = 0;
+// These are static: a library with a variable of the whole process (STB_GNU_UNIQUE) is never
+// unloaded.
+static void* kept[4000];
+static int kept_count = 0;
 
 // The milliseconds so far, by a timer like the profile's; nullptr if functions do not wait.  Each
 // function runs for 50 of them: a time profile has hundredths of seconds, and less than one may be
 // rounded to none.  A busy machine may deliver the first tick only after 100 milliseconds.
-inline const volatile int* ticks = nullptr;
+static const volatile int* ticks = nullptr;
 
 }  // namespace mapped_code
 

@@ -6,6 +6,8 @@
 //   OWN_OPERATORS   exports operator new and delete, but no array, nothrow or sized form of them
 //   WRAPS_NEW       exports operator new and delete; every other new calls the next one in
 //                   symbol look-up, and the others have a library allocate besides
+//   OVERSTATES      has each block of some pages end where memory ends, and a malloc_usable_size()
+//                   that says more
 //   REUSES          hands freed blocks out again, and does what its arguments say
 //   EMBEDS          is the command of Python
 //   FAKES           exports a function of this name, by which something else is recognised
@@ -201,7 +203,22 @@ void* TakeFreed(size_t) { return nullptr; }
 void KeepFreed(void*, size_t) {}
 #endif
 
+#if defined(OVERSTATES)
+constexpr size_t kPageBytes = 4096;
+
+void* TakeAtEnd(size_t size_bytes) {
+  const size_t bytes = (size_bytes + sizeof(Header) + kPageBytes - 1) / kPageBytes * kPageBytes;
+  char* const pages = static_cast<char*>(mmap(nullptr, bytes + kPageBytes, PROT_READ | PROT_WRITE,
+                                              MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
+  mprotect(pages + bytes, kPageBytes, PROT_NONE);
+  return Mark(pages + bytes - (size_bytes + 15) / 16 * 16 - sizeof(Header), kMalloc, size_bytes);
+}
+#endif
+
 void* Take(size_t alignment_bytes, size_t size_bytes) {
+#if defined(OVERSTATES)
+  if (alignment_bytes <= 16 && size_bytes >= kPageBytes) return TakeAtEnd(size_bytes);
+#endif
   const size_t alignment = alignment_bytes < 16 ? 16 : alignment_bytes;
   if (size_bytes > kArenaBytes) return nullptr;
   if (alignment == 16 && HasList(size_bytes)) {
@@ -243,6 +260,11 @@ int posix_memalign(void** out, size_t alignment_bytes, size_t size_bytes) noexce
   *out = Take(alignment_bytes, size_bytes);
   return 0;
 }
+#if defined(OVERSTATES)
+size_t malloc_usable_size(void* block) noexcept {
+  return HeaderOf(block, kMalloc, "size of another's block\n")->size_bytes + kPageBytes;
+}
+#endif
 
 }  // extern "C"
 

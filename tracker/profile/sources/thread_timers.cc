@@ -3,6 +3,7 @@
 #include <signal.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
+#include <ucontext.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -15,6 +16,7 @@
 #include "tracker/formats/source_table.h"
 #include "tracker/profile/record/thread_profile.h"
 #include "tracker/profile/sources/shared_signal.h"
+#include "tracker/profile/sources/tick_stack.h"
 
 #ifndef sigev_notify_thread_id
 #define sigev_notify_thread_id _sigev_un._tid
@@ -40,6 +42,7 @@ int g_signal = 0;
 std::atomic<TickHandler> g_handler{nullptr};
 // From then on timers do not run; their threads' time is charged where they end.
 std::atomic<bool> g_return_is_refused{false};
+std::atomic<bool> g_refusal_is_said{false};
 
 uint64_t Nanoseconds(const timespec& time) {
   return static_cast<uint64_t>(time.tv_sec) * 1'000'000'000 + static_cast<uint64_t>(time.tv_nsec);
@@ -56,12 +59,35 @@ bool IsOurs(const void* pointer) {
   return pointer >= &g_timers[0] && pointer < &g_timers[kMostThreads];
 }
 
+// Whether a tick may run on the handler's own stack.  Only of an alternate one the end is known.
+bool HasRoomForTick(const void* context) {
+  constexpr uintptr_t kTickBytes = 16384;
+  const stack_t& alternate = static_cast<const ucontext_t*>(context)->uc_stack;
+  const char here = 0;
+  const uintptr_t room =
+      reinterpret_cast<uintptr_t>(&here) - reinterpret_cast<uintptr_t>(alternate.ss_sp);
+  return room >= alternate.ss_size || room >= kTickBytes;
+}
+
+struct DueTick {
+  ThreadTimer& timer;
+  const FrameState where;
+};
+
+void Handle(void* due) {
+  const DueTick& tick = *static_cast<DueTick*>(due);
+  // Pairs with the release in ClaimTimerSignal().
+  g_handler.load(std::memory_order_acquire)(tick.timer, tick.where);
+}
+
 void OnTick(ThreadTimer& timer, void* context) {
   // A signal that was pending when its timer's thread ended may be delivered to another thread.
   if (timer.thread_id.load(std::memory_order_acquire) != ThisThread()) return;
-  // The handler pairs with the release in ClaimTimerSignal().
   thread_profile.timer = &timer;
-  g_handler.load(std::memory_order_acquire)(timer, InterruptedFrame(context));
+  DueTick tick = {timer, InterruptedFrame(context)};
+  // Processors tick together, so a machine of many may need more stacks than there are.  On a small
+  // one the thread's next tick charges for both.
+  if (!RunOnTickStack(Handle, &tick) && HasRoomForTick(context)) Handle(&tick);
 }
 
 void OnSignal(int signal, siginfo_t* info, void* context) {
@@ -93,13 +119,16 @@ ThreadTimer* ClaimTimer() {
 // Pairs with the acquire in ClaimTimer().
 void ReleaseTimer(ThreadTimer& timer) { timer.thread_id.store(kFree, std::memory_order_release); }
 
+// A timer takes a place among the user's pending signals, whose number is limited.  A thread
+// that finds no place left has a clock all the same.
 bool Arm(ThreadTimer& timer, pid_t thread_id, uint32_t hz) {
   sigevent event = {};
   event.sigev_notify = SIGEV_THREAD_ID;
   event.sigev_signo = g_signal;
   event.sigev_value.sival_ptr = &timer;
   event.sigev_notify_thread_id = thread_id;
-  if (timer_create(timer.clock, &event, &timer.timer) != 0) return false;
+  timer.ticks = timer_create(timer.clock, &event, &timer.timer) == 0;
+  if (!timer.ticks) return errno == EAGAIN;
   if (g_return_is_refused.load(std::memory_order_relaxed)) return true;
   itimerspec period = {};
   period.it_interval.tv_sec = hz == 1 ? 1 : 0;
@@ -118,20 +147,47 @@ void UnblockSignal() {
   pthread_sigmask(SIG_UNBLOCK, &ticks, nullptr);
 }
 
+// The signals that are delivered only after a tick.  A host's handler inside a tick may leave it by
+// siglongjmp, and the thread would be inside the profiler for ever: its time, and its samples,
+// would be charged to nothing.  The kernel also delivers a tick before a process's SIGPROF that is
+// due as well, as gprof's is: that would find our handler running, and take it for the program's
+// place.  Signals that an instruction or a system call of the tick itself raises cannot wait: the
+// kernel would end the host.
+sigset_t SignalsThatWait() {
+  sigset_t waiting;
+  sigfillset(&waiting);
+  for (const int signal : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGSYS}) {
+    sigdelset(&waiting, signal);
+  }
+  return waiting;
+}
+
+void WriteLine(const char* line, size_t bytes) {
+  const auto write_line = tick_line_writer.load(std::memory_order_acquire);
+  if (write_line != nullptr) return write_line(line, bytes);
+  sys::Write(STDERR_FILENO, line, bytes);
+}
+
+void SayThatThreadHasNoTicks() {
+  if (g_refusal_is_said.exchange(true, std::memory_order_relaxed)) return;
+  static constexpr char kLine[] =
+      "allomon: the limit of pending signals (ulimit -i) leaves no timer for further threads: "
+      "their time goes to <unknown>\n";
+  WriteLine(kLine, sizeof(kLine) - 1);
+}
+
 }  // namespace
 
 void OnTickReturnRefused() {
   ThreadTimer* const timer = thread_profile.timer;
   const itimerspec never = {};
-  if (timer != nullptr) timer_settime(timer->timer, 0, &never, nullptr);
+  if (timer != nullptr && timer->ticks) timer_settime(timer->timer, 0, &never, nullptr);
   if (g_return_is_refused.exchange(true, std::memory_order_relaxed)) return;
   static constexpr char kLine[] =
       "allomon: a filter of system calls (seccomp) refuses rt_sigreturn, so no thread is "
       "interrupted "
       "from here on: its time goes to where it was last seen\n";
-  const auto write_line = tick_line_writer.load(std::memory_order_acquire);
-  if (write_line != nullptr) return write_line(kLine, sizeof(kLine) - 1);
-  sys::Write(STDERR_FILENO, kLine, sizeof(kLine) - 1);
+  WriteLine(kLine, sizeof(kLine) - 1);
 }
 
 pid_t ThisThread() { return static_cast<pid_t>(syscall(SYS_gettid)); }
@@ -175,11 +231,7 @@ bool ClaimTimerSignal(TickHandler handler) {
     if ((action.sa_flags & SA_SIGINFO) != 0 || action.sa_handler != SIG_DFL) continue;
     action.sa_sigaction = OnSignal;
     action.sa_flags = SA_SIGINFO | SA_RESTART | SA_ONSTACK;
-    sigemptyset(&action.sa_mask);
-    // The kernel delivers a tick before a process's SIGPROF that is due as well, as gprof's is:
-    // that would find our handler running, and take it for the program's place.
-    sigaddset(&action.sa_mask, SIGPROF);
-    sigaddset(&action.sa_mask, SIGVTALRM);
+    action.sa_mask = SignalsThatWait();
     if (!SetTickAction(signal, action)) continue;
     g_signal = signal;
     ShareSignal(signal);
@@ -213,11 +265,16 @@ ThreadTimer* TimeThread(pid_t thread_id, uint32_t hz) {
   return nullptr;
 }
 
+void TimeFurtherThread(pid_t thread_id, uint32_t hz) {
+  const ThreadTimer* const timer = TimeThread(thread_id, hz);
+  if (timer != nullptr && !timer->ticks) SayThatThreadHasNoTicks();
+}
+
 // Pairs with the release in ClaimTimer().
 TimerRange UsedTimers() { return {&g_timers[0], &g_timers[g_end.load(std::memory_order_acquire)]}; }
 
 void EndTimer(ThreadTimer& timer) {
-  timer_delete(timer.timer);
+  if (timer.ticks) timer_delete(timer.timer);
   ReleaseTimer(timer);
 }
 
@@ -231,12 +288,13 @@ ThreadTimer* FindTimer(pid_t thread_id) {
 
 void TimeExistingThreads(uint32_t hz) {
   VisitOwnThreads([hz](pid_t thread_id) {
-    if (FindTimer(thread_id) == nullptr) TimeThread(thread_id, hz);
+    if (FindTimer(thread_id) == nullptr) TimeFurtherThread(thread_id, hz);
   });
 }
 
 void ForgetTimers() {
   for (ThreadTimer& timer : UsedTimers()) ReleaseTimer(timer);
+  ForgetTickStacks();
 }
 
 }  // namespace allomon::internal

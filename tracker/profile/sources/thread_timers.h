@@ -29,6 +29,7 @@ struct ThreadTimer {
   std::atomic<uintptr_t> last_pc;    // for a sink: the pc of the last tick
   clockid_t clock;
   timer_t timer;
+  bool ticks;  // false: the kernel has refused a timer, so the thread's time has no place
 };
 
 // Called on the timed thread, in a signal handler; `where` is the place of the interruption.
@@ -37,8 +38,9 @@ using TickHandler = void (*)(ThreadTimer& timer, const FrameState& where);
 // The first call sets the handler, which stays.  False if no signal is free.
 bool ClaimTimerSignal(TickHandler handler);
 
-// Writes the line that ticks have ended, on the way back from a tick: it is async-signal-safe and
-// no cancellation point.  Null: the line goes to file descriptor 2, whatever that is by then.
+// Writes the line that ticks have ended, on the way back from a tick, or that a thread gets none:
+// it is async-signal-safe and no cancellation point.  Null: the line goes to file descriptor 2,
+// whatever that is by then.
 extern std::atomic<void (*)(const char* text, size_t bytes)> tick_line_writer;
 
 // The timers that were ever used.  The thread_id of a timer that times no thread is not positive.
@@ -56,8 +58,10 @@ inline bool IsTiming(const ThreadTimer& timer) {
 
 // The functions up to ForgetTimers() are not for signal handlers, and are called one at a time.
 ThreadTimer* FindTimer(pid_t thread_id);  // null if it is not timed
-// Returns null if the thread cannot be timed: it has ended, or the kernel refuses (see errno).
+// Returns null if the thread cannot be timed: it has ended, or there are too many (see errno).
 ThreadTimer* TimeThread(pid_t thread_id, uint32_t hz);
+// The same; says once if a thread gets no ticks.
+void TimeFurtherThread(pid_t thread_id, uint32_t hz);
 // Times all threads of the process that are not timed already.
 void TimeExistingThreads(uint32_t hz);
 void EndTimer(ThreadTimer& timer);

@@ -178,8 +178,10 @@ bool StartTimers(uint32_t hz, TimeSink sink, std::string* error) {
   }
   g_sink.store(sink, std::memory_order_release);
   g_hz.store(hz, std::memory_order_relaxed);
-  if (TimeThread(ThisThread(), hz) == nullptr) {
+  ThreadTimer* const own = TimeThread(ThisThread(), hz);
+  if (own == nullptr || !own->ticks) {
     *error = std::string("cannot make a timer: ") + strerror(errno);
+    if (own != nullptr) EndTimer(*own);
     g_hz.store(0, std::memory_order_relaxed);
     return false;
   }
@@ -224,7 +226,7 @@ void StartThreadTimer() {
   // A timer of this id belongs to a thread that ended unnoticed, or StartTimers() has just made it
   // for this thread.
   if (ThreadTimer* const former = FindTimer(ThisThread())) EndTimer(*former);
-  TimeThread(ThisThread(), g_hz.load(std::memory_order_relaxed));
+  TimeFurtherThread(ThisThread(), g_hz.load(std::memory_order_relaxed));
 }
 
 void EndThreadTimer() {
@@ -241,7 +243,7 @@ void RestartTimersAfterFork() {
   if (FindTimer(ThisThread()) != nullptr) return;
   new (&TimersMutex()) std::mutex;  // a thread that the child does not have may have held it
   ForgetTimers();
-  if (TimersRun()) TimeThread(ThisThread(), g_hz.load(std::memory_order_relaxed));
+  if (TimersRun()) TimeFurtherThread(ThisThread(), g_hz.load(std::memory_order_relaxed));
 }
 
 }  // namespace allomon::internal
