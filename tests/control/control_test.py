@@ -438,6 +438,41 @@ class ControlTest(unittest.TestCase):
         self.assertIn("removed " + PAGE % server.pid, cleaned)
         self.assertIn("removed " + RECORDING % server.pid, cleaned)
 
+    def test_what_cannot_be_removed_is_no_success(self):
+        alone = ["unshare", "--mount", "sh", "-c"]
+        sealed = "mount --bind /dev/shm /dev/shm && mount -o remount,ro,bind /dev/shm"
+        if subprocess.run([*alone, sealed], capture_output=True, check=False).returncode != 0:
+            self.skipTest("NOT TESTED: mounts are refused here")
+        self.pids.append(4194303)
+        with open(RECORDING % 4194303, "w", encoding="utf-8"):
+            pass
+        done = subprocess.run(
+            [*alone, f"{sealed} && {ALLOMON} list --clean"],
+            capture_output=True, encoding="utf-8", check=False,
+        )
+        self.assertIn("cannot remove " + RECORDING % 4194303, done.stdout)
+        self.assertEqual(done.returncode, 2)
+
+    def test_what_a_killed_server_left_is_not_of_the_next_process_with_its_id(self):
+        server = self.start()
+        self.ask(server, "start", "--exact")
+        server.do("l 2")
+        server.process.send_signal(signal.SIGKILL)
+        server.process.wait()
+        time.sleep(0.2)
+        other = subprocess.Popen(["sleep", "600"])
+        self.addCleanup(other.wait)
+        self.addCleanup(other.kill)
+        self.pids.append(other.pid)
+        os.rename(RECORDING % server.pid, RECORDING % other.pid)  # as if it had the id
+        saved = self.allomon("save", other.pid, "-o", "other.pb.gz")
+        self.assertEqual(saved.returncode, 2, saved.stderr)
+        self.assertIn("takes no requests", saved.stderr)
+        # Its own, whose page was removed, is younger than it.
+        os.utime(RECORDING % other.pid)
+        saved = self.allomon("save", other.pid, "-o", "own.pb.gz")
+        self.assertEqual(saved.returncode, 0, saved.stderr)
+
     # ---- bad input
 
     def test_a_server_that_nobody_has_waited_for_has_ended(self):
@@ -472,6 +507,31 @@ class ControlTest(unittest.TestCase):
         with open(recording, "w", encoding="utf-8"):
             pass
         self.assertNotIn(recording, self.allomon("list").stdout)
+
+    def test_a_server_whose_first_thread_has_ended_is_asked(self):
+        code = ("import ctypes, threading, time\n"
+                "def work():\n"
+                "    while True: bytearray(1 << 20); time.sleep(0.001)\n"
+                "threading.Thread(target=work).start()\n"
+                "ctypes.CDLL(None).syscall(60, 0)\n")
+        process = subprocess.Popen(
+            ["/usr/bin/python3", "-c", code],
+            env={"LD_PRELOAD": LIBRARY, "ALLOMON_PROFILE": "idle"},
+        )
+        self.addCleanup(process.wait)
+        self.addCleanup(process.kill)
+        self.pids.append(process.pid)
+        state = f"/proc/{process.pid}/status"
+        while True:
+            with open(state, encoding="utf-8") as file:
+                if "(zombie)" in file.read():
+                    break
+            time.sleep(0.01)
+        started = self.allomon("ctl", process.pid, "start")
+        self.assertEqual(started.returncode, 0, started.stderr)
+        self.assertIn("records one sample per", started.stdout)
+        saved = self.allomon("save", process.pid, "-o", "s.pb.gz")
+        self.assertEqual(saved.returncode, 0, saved.stderr)
 
     def test_processes_that_cannot_be_asked(self):
         gone = self.allomon("ctl", 4194304, "start")
@@ -633,6 +693,13 @@ class ControlTest(unittest.TestCase):
         terminal.wait_for(r"sampled about every(.*\n)+.*status 0")
         top = self.allomon("top", server.pid, "--json")
         self.assertEqual(json.loads(top.stdout)["metric"], "live", top.stderr)
+        with open("/dev/full", "w", encoding="utf-8") as full:
+            top = subprocess.run(
+                [ALLOMON, "top", str(server.pid), "--json"],
+                stdout=full, stderr=subprocess.PIPE, encoding="utf-8", check=False,
+            )
+        self.assertIn("allomon top: cannot write standard output: No space left", top.stderr)
+        self.assertEqual(top.returncode, 2)
 
 
 if __name__ == "__main__":

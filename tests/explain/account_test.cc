@@ -77,6 +77,20 @@ TEST(Account, KindsOfMappings) {
   EXPECT_EQ(account.rows.size(), 4u);
 }
 
+// No file has the pages that were written with MAP_PRIVATE: advice for mapped files loses them.
+TEST(Account, PagesOfMappedFilesThatWereWrittenAreApart) {
+  Facts facts;
+  facts.resident_bytes = [](uint64_t, uint64_t) { return 0; };
+  const Account account = MakeAccount(ParseMappings("7f0000000000-7f0000010000 rw-p 00000000 08:01 "
+                                                    "9     /data/table\n"
+                                                    "Rss:                  60 kB\n"
+                                                    "Anonymous:            50 kB\n"),
+                                      facts);
+  EXPECT_EQ(BytesOf(account, "files"), 10u * 1024);
+  EXPECT_EQ(BytesOf(account, "private_file_pages"), 50u * 1024);
+  EXPECT_EQ(account.rows.size(), 2u);
+}
+
 // Allocators put guards below their memory, too.
 TEST(Account, StacksHaveTheSizeOfKnownOnes) {
   const auto mappings = ParseMappings(
@@ -90,6 +104,39 @@ TEST(Account, StacksHaveTheSizeOfKnownOnes) {
   const Account account = MakeAccount(mappings, facts);
   EXPECT_EQ(BytesOf(account, "stacks"), 12u * 1024);
   EXPECT_EQ(BytesOf(account, "other_anonymous"), 16u * 1024);
+}
+
+// The program's memory was there before the stack, which it has mapped right below.
+TEST(Account, AStackThatIsJoinedWithOtherMemoryDoesNotNameItAll) {
+  const auto mappings = ParseMappings(
+      "10000000-20000000 rw-p 0 0:0 0\nRss: 262144 kB\n"
+      "30000000-30001000 ---p 0 0:0 0\n30001000-40000000 rw-p 0 0:0 0\nRss: 8 kB\n"
+      "50000000-50010000 rw-p 0 0:0 0\nRss: 16 kB\n");
+  Facts facts;
+  facts.resident_bytes = [](uint64_t, uint64_t) { return 0; };
+  facts.stack_pointers = {0x10001230, 0x3fffff00, 0x50001230};
+  const Account account = MakeAccount(mappings, facts);
+  EXPECT_EQ(BytesOf(account, "stacks"), 24u * 1024);
+  EXPECT_EQ(BytesOf(account, "other_anonymous"), 262144u * 1024);
+}
+
+// A library without zeroed data was loaded right below memory that the program had mapped before,
+// and one with a page of it.
+TEST(Account, ZeroedDataOfAModuleEndsWithTheModule) {
+  const auto mappings = ParseMappings(
+      "10000-11000 r-xp 0 8:1 7 /lib/a.so\nRss: 4 kB\n11000-12000 rw-p 1000 8:1 7 /lib/a.so\n"
+      "12000-22000 rw-p 0 0:0 0\nRss: 64 kB\n"
+      "30000-31000 r-xp 0 8:1 8 /lib/b.so\n31000-32000 rw-p 1000 8:1 8 /lib/b.so\n"
+      "32000-42000 rw-p 0 0:0 0\nRss: 60 kB\n"
+      "50000-51000 r-xp 0 8:1 9 /lib/c.so\n51000-52000 rw-p 1000 8:1 9 /lib/c.so\n"
+      "52000-53000 rw-p 0 0:0 0\nRss: 4 kB\n");
+  Facts facts;
+  facts.resident_bytes = [](uint64_t begin, uint64_t end) { return end - begin; };
+  facts.modules = {{0x10000, 0x12000}, {0x30000, 0x33000}};
+  const Account account = MakeAccount(mappings, facts);
+  // The whole mapping counts as data of a module that is not known.
+  EXPECT_EQ(BytesOf(account, "module_data"), 4096u + 4096);
+  EXPECT_EQ(BytesOf(account, "other_anonymous"), 65536u + 61440 - 4096);
 }
 
 TEST(Account, RoomInHugePagesIsARowOfItsOwn) {
@@ -174,6 +221,10 @@ TEST(Account, RowsAddUp) {
     facts.resident_bytes = [&](uint64_t begin, uint64_t end) {
       return below((end - begin) / 4096 + 1) * 4096;
     };
+    for (uint64_t at = below(9); at < 40; at += 1 + below(9)) {
+      facts.modules.push_back({at * 4096, (at + below(9)) * 4096});
+      facts.stack_pointers.push_back(at * 4096);
+    }
     const Account account = MakeAccount(mappings, facts);
     uint64_t sum = 0;
     for (const Row& row : account.rows) sum += row.resident_bytes;

@@ -122,6 +122,18 @@ class Explain(Case):
     def test_not_profiled(self):
         self.check_preloaded(ALLOMON_PROFILE="no")
 
+    def test_it_gets_no_page_tables_by_being_read(self):
+        """Each look at one of 10 GiB's pages that were never touched would take 4 KiB."""
+        host = self.start(LD_PRELOAD=LIBRARY, ALLOMON_PROFILE="idle")
+
+        def page_tables():
+            with open(f"/proc/{host.pid}/status", encoding="ascii") as file:
+                return int(file.read().split("VmPTE:")[1].split()[0])
+
+        before = page_tables()
+        self.explain(host)
+        self.assertLessEqual(page_tables() - before, 64)
+
     def test_idle(self):
         self.check_preloaded(ALLOMON_PROFILE="idle")
 
@@ -253,6 +265,34 @@ class Explain(Case):
             self.assertEqual((done.returncode, done.stdout), (2, ""))
             self.assertIn(line, done.stderr)
             self.assertEqual(done.stderr.count("\n"), 1)
+
+    def test_process_whose_first_thread_has_ended(self):
+        """The kernel shows its memory by the ids of the others alone."""
+        code = (
+            "import ctypes, threading, time\n"
+            "kept = b'x' * (32 << 20)\n"
+            "threading.Thread(target=time.sleep, args=[600]).start()\n"
+            "ctypes.CDLL(None).syscall(60, 0)\n"  # exit, of this thread alone
+        )
+        host = subprocess.Popen(
+            [PYTHON, "-c", code], env={"LD_PRELOAD": LIBRARY, "ALLOMON_PROFILE": "idle"}
+        )
+        self.addCleanup(host.wait)
+        self.addCleanup(host.kill)
+        while True:
+            with open(f"/proc/{host.pid}/status", encoding="ascii") as file:
+                if "(zombie)" in file.read():
+                    break
+        done = self.run_plain([ALLOMON, "explain", str(host.pid), "--format=json"])
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        found = json.loads(done.stdout)
+        rows = {row["id"]: row["resident_bytes"] for row in found["rows"]}
+        self.assertEqual(sum(rows.values()), found["sum_bytes"])
+        self.assert_near(found["sum_bytes"], found["resident_bytes"], found["resident_bytes"] / 100)
+        self.assert_near(rows["large"], 32 * MIB, OWN_OF_HOSTS)
+        done = self.run_plain([ALLOMON, "leaks", str(host.pid)])
+        self.assertEqual((done.returncode, done.stdout), (2, ""))
+        self.assertIn("its first thread has ended", done.stderr)
 
     def test_process_that_ends_while_it_is_read(self):
         """Whatever is read last, there is one line, or a whole answer."""

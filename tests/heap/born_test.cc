@@ -225,6 +225,33 @@ TEST(SinceTest, SourcesAreApart) {
   EXPECT_EQ(after.samples[1][Metric::kAllocated].bytes, 50);
 }
 
+TEST(SinceTest, TypesAreApart) {
+  HeapProfile before = MadeOf({}), after = MadeOf({});
+  before.samples.clear();
+  after.samples.clear();
+  AddTo(&before, 1, 100).type = "list";
+  AddTo(&before, 1, 100).type = "dict";
+  AddTo(&after, 1, 130).type = "dict";
+  AddTo(&after, 1, 105).type = "list";
+  KeepSince(before, &after);
+  EXPECT_EQ(after.samples[0][Metric::kAllocated].bytes, 30);
+  EXPECT_EQ(after.samples[1][Metric::kAllocated].bytes, 5);
+}
+
+// Two processes that have forked have the same addresses.
+TEST(SinceTest, SamplesWithOneKeyLoseWhatTheyHadTogether) {
+  HeapProfile before = MadeOf({}), after = MadeOf({});
+  before.samples.clear();
+  after.samples.clear();
+  AddTo(&before, 1, 100);
+  AddTo(&before, 1, 50);
+  AddTo(&after, 1, 100);
+  AddTo(&after, 1, 57);
+  KeepSince(before, &after);
+  EXPECT_EQ(after.samples[0][Metric::kAllocated].bytes, 0);
+  EXPECT_EQ(after.samples[1][Metric::kAllocated].bytes, 7);
+}
+
 TEST(SinceTest, NoAmountIsBelowZero) {
   HeapProfile before = MadeOf({}), after = MadeOf({});
   before.samples.clear();

@@ -155,6 +155,23 @@ TEST(IntervalTest, WithoutASampleThereIsAnUpperLimit) {
 }
 
 // Rows with a few known large blocks, in which most other blocks have no sample.
+// Says nothing of 0 bytes where nothing was seen: 3.84 mean gaps of 8,000 bytes may be there.
+TEST(IntervalTest, AProfileWithoutASampleHasAnUpperLimit) {
+  HeapProfile profile;
+  profile.rate = 1e-3;
+  const Estimate nothing = EstimateOfAll(profile, Metric::kAllocated);
+  EXPECT_EQ(nothing.amount.bytes, 0);
+  EXPECT_NEAR(BytesInterval(nothing).high, 3.84 * 8000, 20);
+  Sample small;
+  small.size_bytes = 1;
+  small[Metric::kAllocated] = {2000, 2000};
+  profile.samples.push_back(small);
+  EXPECT_NEAR(BytesInterval(EstimateOfAll(profile, Metric::kLive)).high, 3.84 * 8000, 20);
+  profile.samples.clear();
+  profile.rate = 1;
+  EXPECT_EQ(BytesInterval(EstimateOfAll(profile, Metric::kAllocated)).high, 0);
+}
+
 TEST(IntervalTest, CoversWhatHasNoSample) {
   const std::vector<SizeShare> kLargeAndSmall = {{1e6, 0.9}, {24, 0.1}};
   const std::vector<SizeShare> kHalfKnown = {{40, 0.2}, {3e4, 0.4}, {2e5, 0.4}};

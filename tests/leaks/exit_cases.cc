@@ -1,11 +1,23 @@
 // Small programs in one: each loses blocks in its own way, or keeps them, and exits.  For
 // exit_leaks_test.py, which compares what `allomon run --leaks=error` and the leak sanitizer say.
-// With LIBRARY defined it is a library with a pointer.
+// With LIBRARY defined it is a library with a pointer.  With ALONE defined it has no C++ library,
+// which would have allocated a block before the first sample: all of its blocks are sampled.
 //
 //   exit_cases CASE [LIBRARY]
+//   exit_case_alone         loses a block
+//   exit_case_alone frees   frees it, and loses nothing
 #ifdef LIBRARY
 extern "C" void* library_pointer;
 void* library_pointer = nullptr;
+#elif defined(ALONE)
+#include <stdlib.h>
+
+int main(int argc, char**) {
+  void* block = malloc(100);
+  asm volatile("" : : "r"(block) : "memory");
+  if (argc > 1) free(block);
+  return 0;
+}
 #else
 #include <dlfcn.h>
 #include <linux/filter.h>

@@ -19,6 +19,7 @@ from support import Case, runfile  # noqa: E402
 ALLOMON = runfile("//tools/allomon:allomon")
 LIBRARY = runfile("//allocator:liballomon.so")
 CASES = runfile("//tests/leaks:exit_cases")
+ALONE = runfile("//tests/leaks:exit_case_alone")
 SANITIZED = runfile("//tests/leaks:exit_cases_lsan")
 POINTER = runfile("//tests/leaks:libexit_cases.so")
 
@@ -168,6 +169,13 @@ class ExitLeaks(Case):
         if None in compared:
             self.skipTest("NOT TESTED: the leak sanitizer may not trace here; ours was tested")
         self.assertEqual(compared.count(True), 24)
+
+    def test_a_program_all_of_whose_blocks_are_sampled(self):
+        done = self.run_case(ALONE)
+        self.assertEqual(sums_of(leaks_in(done.stderr)), (1, 100, 0, 0), done.stderr)
+        self.assertEqual(done.returncode, LOST)
+        done = self.run_case(ALONE, "frees")
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
 
     def test_report_alone_does_not_fail(self):
         done = self.run_case(CASES, "Malloc", leaks="report")

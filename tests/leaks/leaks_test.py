@@ -193,6 +193,15 @@ class Leaks(Case):
         self.assertEqual(self.blocks(child.pid)[0], {})
         self.expect_to_go_on(child)
 
+    # Under gdb, too, the stack of the first thread ends where the address space does.
+    def test_addresses_that_are_not_random(self):
+        as_under_gdb = ("/usr/bin/setarch", "-R")
+        if subprocess.run([*as_under_gdb, "/bin/true"], check=False).returncode != 0:
+            self.skipTest("NOT TESTED: personality(2) is refused here")
+        child = self.record(*as_under_gdb, LOST)
+        self.assertEqual(self.blocks(child.pid)[0], EXPECTED)
+        self.expect_to_go_on(child)
+
     def test_samples_are_estimates(self):
         child = self.record(LOST, rate="1e-2")
         rows = json.loads(self.leaks(child.pid, "--json").stdout)["functions"]

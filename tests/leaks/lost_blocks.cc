@@ -334,6 +334,7 @@ int main(int argc, char** argv) {
   KeepInSealedPage();
   KeepInHolder();
   KeepInPagesApart();
+  void* volatile const on_stack = KeepOnStack();
   const bool is_filtered = argc > 1 && argv[1][0] == 'f';
   if (argc == 1 || is_filtered) OnOtherStack(Lose);
   usleep(100'000);  // the thread waits by now
@@ -344,6 +345,7 @@ int main(int argc, char** argv) {
   if (fgets(line, sizeof(line), stdin) == nullptr) return 2;
   if (write(ends[1], line, 1) != 1) return 2;
   pthread_join(thread, nullptr);
+  free(on_stack);
   puts("done");
   return 0;
 }

@@ -188,6 +188,43 @@ TEST_F(CodeNamesTest, OlderDwarf) {
   EXPECT_EQ(Names(), InlinedNames());
 }
 
+// A function that the linker drops leaves its lines, from address 0 on.  This one is so long that
+// its lines, and its range, reach beyond the others.
+TEST_F(CodeNamesTest, FunctionsThatTheLinkerDroppedHaveNoLines) {
+  std::ofstream(folder_ + "/shop.cc", std::ios::app) << R"(
+__attribute__((visibility("hidden"))) int Dropped(int value) {
+  volatile int sum = value;
+#define TEN(twice) twice twice twice twice twice twice twice twice twice twice
+  TEN(TEN(TEN(sum = sum + shop::Inner(sum);)))
+  return sum;
+}
+)";
+  Tool("sed -i 's/the_place: //' shop.cc");
+  Tool(
+      "sed -i 's/return Inner(value)/asm volatile(\"the_call: nop\"); return Inner(value)/' "
+      "shop.cc");
+  Tool(
+      "echo 'extern \"C\" int Bare(int value) { asm volatile(\"the_bare: nop\"); return value; }' "
+      "> bare.cc && g++ -O1 -fPIC -c bare.cc");
+  for (const char* const version : {"-gdwarf-5", "-gdwarf-4"}) {
+    for (const char* const linker : {"bfd", "gold", "lld"}) {
+      if (std::system(("ld." + std::string(linker) + " -v > /dev/null").c_str()) != 0) continue;
+      Tool("g++ -O1 -fPIC -ffunction-sections -g " + std::string(version) + " -c shop.cc");
+      Tool("g++ -shared -Wl,--gc-sections,--build-id -fuse-ld=" + std::string(linker) +
+           " bare.o shop.o -o libshop.so");
+      const std::string symbols = OutputOf("nm " + folder_ + "/libshop.so");
+      EXPECT_EQ(symbols.find("Dropped"), std::string::npos) << linker;
+      code_.path = folder_ + "/libshop.so";
+      code_.build_id = CodeFile::Open(code_.path, "")->BuildId();
+      code_.start_nanos = kLongAfter;
+      place_ = AddressIn(symbols, " the_call");
+      EXPECT_EQ(Names(), "shop::Counter::Outer(int) shop.cc:11 ") << version << linker;
+      place_ = AddressIn(symbols, " the_bare");
+      EXPECT_EQ(Names(), "Bare :0 ") << version << linker;
+    }
+  }
+}
+
 TEST_F(CodeNamesTest, UnitsThatNoTableOfAddressesLists) {
   Compile("-g");
   Tool("objcopy --remove-section=.debug_aranges libshop.so");

@@ -67,6 +67,12 @@ class Generations(Case):
         self.assertEqual((rows[0]["function"], rows[0]["verdict"]), ("LeakOne", "grows"), rows)
         self.assertNotIn("grows", [row["verdict"] for row in rows[1:]], rows)
 
+    def test_leak_is_on_top_if_the_program_then_waited(self):
+        self.record(["2", "4", "0.1"])
+        rows = self.report("--leaks", "x.rec")["leaks"]
+        self.assertEqual((rows[0]["function"], rows[0]["verdict"]), ("LeakOne", "grows"), rows)
+        self.assertNotIn("grows", [row["verdict"] for row in rows[1:]], rows)
+
     def test_each_member_of_the_json_is_in_the_schema(self):
         with open(os.path.join(SOURCES, "docs/for_programs.md"), encoding="utf-8") as page:
             known = set(re.findall(r"`([\w.]+)`", page.read()))

@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "tools/heap/born.h"
 #include "tools/report/views/leaks_view.h"
 
 namespace allomon::views {
@@ -52,6 +53,7 @@ class Simulated {
     const bool is_dead = life_seconds < left;
     heap::AgeCell cell;
     cell.log2_nanos = Log2(std::min(left, life_seconds) * kNanos);
+    if (!is_dead) cell.eighth = heap::EighthOf(static_cast<uint64_t>(left * kNanos));
     cell.amount = {1 / p, kSize / p};
     (is_dead ? sample_.deaths : sample_.ages).push_back(cell);
     if (!is_dead) sample_[heap::Metric::kLive].Add(cell.amount);
@@ -75,16 +77,16 @@ class Simulated {
   }
 
   GrowthRate Rate() const { return RateOf(Grown(), Run()); }
-  Generations Run() const { return GenerationsOf(seconds_ * kNanos, timeline_); }
+  Generations Run() const { return GenerationsOf(seconds_ * kNanos, timeline_, true); }
   bool HasStopped() const { return views::HasStopped(Grown(), Run()); }
   // The seconds of load in which the blocks of the measured generations were born.
   double MeasuredLoad() const {
     const Generations run = Run();
-    const auto until = [&](int log2) {
-      const double seconds = std::max(0.0, seconds_ - std::exp2(log2) / kNanos);
+    const auto until = [&](int border) {
+      const double seconds = std::max(0.0, seconds_ - std::exp2(border / 8.0) / kNanos);
       return AllocatedUntil(timeline_, seconds) / kLoad;
     };
-    return until(run.first_log2) - until(run.end_log2);
+    return until(run.first) - until(run.end);
   }
   // The share of the run in which there is load.
   double LoadShare() const { return load_seconds_ / seconds_; }
@@ -181,12 +183,12 @@ TEST(GrowthTest, NothingSampledIsNoProofOfNothing) {
 
 TEST(GrowthTest, RunsOfImpossibleLengthHaveNoGenerations) {
   for (const double nanos : {0.0, -1.0, 15.0, 1e30, std::nan("")}) {
-    const Generations generations = GenerationsOf(nanos, {});
+    const Generations generations = GenerationsOf(nanos, {}, false);
     EXPECT_EQ(generations.nanos, 0) << nanos;
     EXPECT_EQ(RateOf({}, generations).bytes, 0) << nanos;
     EXPECT_FALSE(HasStopped({}, generations));
   }
-  EXPECT_EQ(GenerationsOf(16, {}).nanos, 8 - 2);
+  EXPECT_EQ(GenerationsOf(16, {}, false).nanos, 8 - 2);
 }
 
 TEST(GrowthTest, AllocationIsEvenBetweenPoints) {
@@ -208,11 +210,11 @@ TEST(GrowthTest, AnyTimelineMakesGenerationsOfTheRunOrNone) {
     std::vector<heap::TimelinePoint> timeline(random() % 5);
     for (heap::TimelinePoint& point : timeline) point = {any(), any(), any(), any()};
     const double nanos = std::exp2(static_cast<double>(random() % 62));
-    const Generations generations = GenerationsOf(nanos, timeline);
+    const Generations generations = GenerationsOf(nanos, timeline, random() % 2 == 0);
     if (generations.nanos == 0) continue;
     ASSERT_TRUE(generations.nanos > 0 && generations.nanos <= nanos) << i;
     ASSERT_TRUE(generations.old_nanos > 0 && generations.old_nanos <= nanos) << i;
-    ASSERT_LE(generations.first_log2, generations.end_log2) << i;
+    ASSERT_LE(generations.first, generations.end) << i;
   }
 }
 
@@ -272,6 +274,35 @@ TEST(BurstTest, IntervalHoldsTheTruthIn95Of100RunsOfRandomBursts) {
   const double sigma = std::sqrt(runs * 0.95 * 0.05);
   EXPECT_NEAR(held, 0.95 * runs, kMostSigmas * sigma) << by_allocation;
   EXPECT_GT(by_allocation, runs / 10);
+}
+
+// A server that leaked, and was idle before somebody asked: all ages are close together.
+TEST(BurstTest, LeakBeforeALongPauseGrows) {
+  for (const double pause : {0.5, 1.0, 4.0}) {
+    Simulated leak(15, {{0, 2}, {2 + pause, 2.1 + pause}}, 2.1 + pause);
+    leak.AddInBursts(20'000, [] { return kForEver; });
+    ExpectRate(leak.Rate(), 20'000 * kSize * leak.MeasuredLoad() / (leak.Run().nanos / kNanos));
+    EXPECT_GT(leak.Rate().interval.low, 0) << pause;
+    EXPECT_FALSE(leak.HasStopped()) << pause;
+  }
+}
+
+TEST(BurstTest, WhatWasSetUpBeforeALongPauseHasStopped) {
+  for (const double pause : {0.5, 1.0, 4.0}) {
+    Simulated kept(16, {{0, 2}, {2 + pause, 2.1 + pause}}, 2.1 + pause);
+    kept.AddAll(0, 0.5, 20'000, [] { return kForEver; });
+    EXPECT_TRUE(kept.HasStopped()) << pause;
+  }
+}
+
+// Less is allocated in the measured time than before: the leak is as much of it as ever.
+TEST(BurstTest, LeakOfAProgramThatSlowsDownHasNotStopped) {
+  std::vector<std::pair<double, double>> bursts = {{0, 12}};
+  for (double at = 12; at < 20; ++at) bursts.emplace_back(at, at + 0.22);
+  Simulated leak(17, bursts, 20.001);
+  ASSERT_FALSE(leak.Run().is_by_allocation);
+  leak.AddInBursts(5000, [] { return kForEver; });
+  EXPECT_FALSE(leak.HasStopped());
 }
 
 // One burst, and a last moment: no age tells what grows.

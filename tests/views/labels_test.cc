@@ -4,10 +4,12 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <nlohmann/json.hpp>
 #include <string>
 
 #include "tests/views/hand_made.h"
+#include "tools/heap/born.h"
 #include "tools/report/table/outputs.h"
 #include "tools/report/views/diff_view.h"
 
@@ -104,6 +106,29 @@ TEST(LabelsTest, LeaksByTenant) {
   EXPECT_GT(rows[0]["old_low"], 0);
   EXPECT_THAT(Shown(made.profile, {"--leaks", "--by=label:tenant"}),
               HasSubstr("of tenant=zeta live, asked for by\n  parse"));
+}
+
+// Load for 2 s, and a pause of 4.  The last block is as old as the end of a killed process.
+TEST(LabelsTest, LeaksByTenantOfAProgramThatWaited) {
+  HandMade made = Tenants();
+  made.profile.duration_seconds = 6.1;
+  made.profile.timeline = {{0, 0, 0, 0}, {2, 2e9, 0, 0}, {6, 2e9, 0, 0}, {6.1, 2.1e9, 0, 0}};
+  const auto cell = [](double seconds, double blocks) {
+    const auto nanos = static_cast<uint64_t>(seconds * 1e9);
+    const auto log2 = static_cast<uint8_t>(nanos == 0 ? 0 : std::log2(nanos));
+    return heap::AgeCell{20, log2, false, {blocks, blocks * 1e3}, heap::EighthOf(nanos)};
+  };
+  made.profile.samples[2].ages = {cell(0, 1)};
+  for (double seconds = 4.2; seconds < 6.1; seconds += 0.2) {
+    made.profile.samples[2].ages.push_back(cell(seconds, 2000));
+  }
+  made.profile.samples[0].ages = {cell(6, 20000)};
+  made.profile.samples[1].ages = {cell(5.9, 20000)};
+  const Object rows = Object::parse(Json(made.profile, {"--leaks", "--by=label:tenant"}))["leaks"];
+  EXPECT_EQ(rows[0]["value"], "zeta");
+  EXPECT_EQ(rows[0]["verdict"], "grows");
+  EXPECT_EQ(rows[1]["value"], "acme");
+  EXPECT_EQ(rows[1]["verdict"], "kept");
 }
 
 TEST(LabelsTest, WhatIsWrongIsOneLine) {

@@ -1,5 +1,7 @@
 #include <unistd.h>
 
+#include <cerrno>
+#include <string>
 #include <vector>
 
 #include "tools/control/control.h"
@@ -25,22 +27,27 @@ std::string RunningLines() {
   return lines;
 }
 
-std::string LeftoverLine(const Leftover& leftover, bool clean) {
+// Removes a file, or finds that another command has.  Returns the start of a line.
+std::string Remove(const std::string& path, int* status) {
+  if (unlink(path.c_str()) == 0 || errno == ENOENT) return "removed ";
+  *status = 2;
+  return "cannot remove ";
+}
+
+std::string LeftoverLine(const Leftover& leftover, bool clean, int* status) {
   const std::string of =
       leftover.path + " of process " + std::to_string(leftover.pid) + ", which has ended";
   if (!clean)
     return LineOf(kCommand, of + (leftover.is_recording ? ": allomon report shows it" : ""));
-  const bool removed = unlink(leftover.path.c_str()) == 0;
-  return LineOf(kCommand, (removed ? "removed " : "cannot remove ") + of);
+  return LineOf(kCommand, Remove(leftover.path, status) + of);
 }
 
-std::string LossLines(bool clean) {
+std::string LossLines(bool clean, int* status) {
   std::string lines;
   for (const FoundLossNote& note : LossNotes()) {
     if (!note.line.empty()) lines += LineOf(kCommand, note.line);
     if (!clean) continue;
-    const bool removed = unlink(note.path.c_str()) == 0;
-    lines += LineOf(kCommand, (removed ? "removed " : "cannot remove ") + note.path);
+    lines += LineOf(kCommand, Remove(note.path, status) + note.path);
   }
   return lines;
 }
@@ -59,10 +66,10 @@ CommandResult RunList(const std::vector<std::string>& args) {
   for (const Leftover& leftover : Leftovers()) {
     // A control page that is left over has no information for a person.
     if (options->clean || leftover.is_recording) {
-      result.out += LeftoverLine(leftover, options->clean);
+      result.out += LeftoverLine(leftover, options->clean, &result.status);
     }
   }
-  result.out += LossLines(options->clean);
+  result.out += LossLines(options->clean, &result.status);
   if (result.out.empty()) {
     result.err = LineOf(kCommand,
                         "no process can be asked to record; start one with ALLOMON_PROFILE=idle "

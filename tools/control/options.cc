@@ -101,7 +101,7 @@ options::CommandText DescribeList() {
   text.description = {
       "Shows the processes that can be asked to record, and recordings in /dev/shm of processes "
       "that have ended; and profiles that were lost by processes which could not say so."};
-  text.statuses = {{"0", "shown"}, {"2", "bad options"}};
+  text.statuses = {{"0", "shown"}, {"2", "bad options, or a file cannot be removed"}};
   text.manual = "tools/control/README.md";
   return text;
 }

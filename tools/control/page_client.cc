@@ -85,13 +85,16 @@ absl::Status PageClient::Check() const {
   return is_of_another ? NoPage(process_) : absl::OkStatus();
 }
 
+absl::Status PageClient::Damaged() const {
+  return Unavailable("the control page of " + Named(process_) + " is damaged; restart the process");
+}
+
 absl::StatusOr<std::unique_ptr<Page>> PageClient::ReadPage() const {
   auto page = std::make_unique<Page>();
   const ssize_t length = pread(fd_, page.get(), sizeof(Page), 0);
   if (length < static_cast<ssize_t>(sizeof(Page)) ||
       memcmp(page->magic, kMagic, sizeof(kMagic)) != 0) {
-    return Unavailable("the control page of " + Named(process_) +
-                       " is damaged; restart the process");
+    return Damaged();
   }
   if (page->version != kLayoutVersion || page->size_bytes != sizeof(Page)) {
     return Unavailable(Named(process_) + " has Allomon " + TextOf(page->library_version) +
@@ -151,7 +154,9 @@ absl::StatusOr<uint64_t> PageClient::Send(const Order& order) {
   request->rate = order.rate;
   request->limit_bytes = order.limit_bytes;
   memcpy(request->path, order.path.c_str(), order.path.size());
-  const uint64_t number = std::max(state->asked, state->answered) + 1;
+  const uint64_t last = std::max(state->asked, state->answered);
+  if (last == UINT64_MAX) return Damaged();  // no process has had so many requests
+  const uint64_t number = last + 1;
   constexpr size_t kNumberBytes = sizeof(request->number);
   const char* const rest = reinterpret_cast<const char*>(request.get()) + kNumberBytes;
   constexpr uint64_t kOffset = offsetof(Page, request);

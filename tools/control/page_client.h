@@ -66,6 +66,7 @@ class PageClient {
   PageClient(int fd, ProcessFacts process) : fd_(fd), process_(std::move(process)) {}
   absl::Status Check() const;
   absl::StatusOr<std::unique_ptr<Page>> ReadPage() const;
+  absl::Status Damaged() const;
   absl::Status WriteAt(uint64_t offset, const void* bytes, size_t size_bytes);
 
   const int fd_;

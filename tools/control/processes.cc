@@ -1,6 +1,7 @@
 #include "tools/control/processes.h"
 
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -63,11 +64,34 @@ uint64_t InodeOf(const std::string& path) {
   return stat(path.c_str(), &file) == 0 ? file.st_ino : 0;
 }
 
+uint64_t NanosOf(const timespec& time) {
+  return static_cast<uint64_t>(time.tv_sec) * 1'000'000'000 + static_cast<uint64_t>(time.tv_nsec);
+}
+
+uint64_t NanosNow(clockid_t clock) {
+  timespec now = {};
+  clock_gettime(clock, &now);
+  return NanosOf(now);
+}
+
+// Whether the file was there, as it is, when the process began: an earlier process with the same id
+// has written it.  A recording that grows is as young as its last part.
+bool IsOlder(const struct stat& file, const ProcessFacts& process) {
+  // A process's start is known to a tick, and both clocks are read one after the other.
+  constexpr uint64_t kMostLateNanos = 50'000'000;
+  const uint64_t age_nanos = NanosNow(CLOCK_BOOTTIME) - process.started_at_nanos;
+  return NanosOf(file.st_mtim) + age_nanos + kMostLateNanos < NanosNow(CLOCK_REALTIME);
+}
+
 absl::StatusOr<std::string> RecordingOfEnded(uint32_t pid, const absl::Status& why) {
+  const auto process = FactsOf(pid);
   for (const char* const folder : kFolders) {
     const std::string path =
         std::string(folder) + ControlStemOf(pid, OwnPidNamespace()).text + kRecordingSuffix;
-    if (access(path.c_str(), R_OK) == 0) return path;
+    struct stat file;
+    if (access(path.c_str(), R_OK) != 0 || stat(path.c_str(), &file) != 0) continue;
+    if (process.has_value() && !process->has_ended && IsOlder(file, *process)) continue;
+    return path;
   }
   return why;
 }
@@ -94,7 +118,7 @@ std::optional<ProcessFacts> FactsOf(uint32_t pid) {
   ProcessFacts facts;
   facts.pid = pid;
   facts.pid_inside = process::IdInside(pid);
-  facts.pid_namespace = InodeOf(FolderOf(pid) + "/ns/pid");
+  facts.pid_namespace = InodeOf(process::MemoryFolderOf(pid) + "/ns/pid");
   facts.parent_pid = FirstNumber(field("PPid"));
   facts.user = folder.st_uid;
   // The state is that of the first thread, which may have ended before the others.
@@ -123,7 +147,7 @@ std::vector<uint32_t> DescendantsOf(uint32_t pid) {
 }
 
 std::optional<bool> HasMapped(uint32_t pid, const std::string& part_of_path) {
-  std::ifstream file(FolderOf(pid) + "/maps");
+  std::ifstream file(process::MemoryFolderOf(pid) + "/maps");
   if (!file) return std::nullopt;
   bool has_lines = false;
   for (std::string line; std::getline(file, line); has_lines = true) {

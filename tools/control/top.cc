@@ -2,11 +2,15 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <chrono>
 #include <cstdio>
+#include <cstring>
 #include <memory>
+#include <string>
 #include <vector>
 
+#include "absl/status/status.h"
 #include "tools/control/control.h"
 #include "tools/control/conversation.h"
 #include "tools/control/interface.h"
@@ -72,8 +76,11 @@ CommandResult ShowAgainAndAgain(const TopOptions& options) {
     if (!recordings.ok()) return Failed(kCommand, recordings.status());
     const CommandResult result = Report(options, *recordings);
     if (result.status != 0) return result;
-    printf("%s%s", is_terminal ? kHome : "", result.out.c_str());
-    if (fflush(stdout) != 0) return {};  // no process reads the output
+    const std::string text = (is_terminal ? kHome : "") + result.out;
+    if (fwrite(text.data(), 1, text.size(), stdout) == text.size() && fflush(stdout) == 0) continue;
+    if (errno == EPIPE) return {};  // no process reads the output
+    return Failed(kCommand, absl::UnavailableError(std::string("cannot write standard output: ") +
+                                                   strerror(errno)));
   }
   return {};
 }

@@ -29,6 +29,7 @@ enum class Kind {
   kModuleData,
   kModuleCode,
   kFiles,
+  kFileCopies,
   kShared,
   kGenerated,
   kNamed,
@@ -78,6 +79,9 @@ constexpr Text kTexts[] = {
      "the kernel takes it back when memory is short", false},
     {Kind::kFiles, "files", "mapped files", "munmap(2) or madvise(MADV_DONTNEED) by the program",
      false},
+    // MADV_DONTNEED would lose written pages.
+    {Kind::kFileCopies, "private_file_pages", "pages of mapped files, written privately",
+     "munmap(2) by the program; no file has what was written", false},
     {Kind::kShared, "shared_memory", "shared memory", "whoever maps it frees it last", false},
     {Kind::kGenerated, "generated_code", "code that was generated", nullptr, false},
     {Kind::kNamed, "named", "", nullptr, false},
@@ -114,9 +118,10 @@ class Accountant {
         facts_(facts),
         resident_(facts.areas.size()),
         is_in_huge_(facts.areas.size()) {
-    for (const Mapping& mapping : mappings) {
+    for (size_t i = 0; i < mappings.size(); ++i) {
+      const Mapping& mapping = mappings[i];
       if (mapping.is_executable && mapping.inode != 0) modules_.insert(mapping.name);
-      if (HasStackPointer(mapping)) stack_sizes_.insert(mapping.end - mapping.begin);
+      if (IsStackInUse(i)) stack_sizes_.insert(mapping.end - mapping.begin);
     }
     if (facts.stack_bytes != 0) stack_sizes_.insert(facts.stack_bytes);
   }
@@ -241,24 +246,53 @@ class Accountant {
         [&mapping](uint64_t pointer) { return pointer >= mapping.begin && pointer < mapping.end; });
   }
 
+  bool HasGuardBelow(size_t i) const {
+    return i != 0 && mappings_[i - 1].end == mappings_[i].begin && !mappings_[i - 1].is_readable &&
+           !mappings_[i - 1].is_writable && mappings_[i - 1].name.empty();
+  }
+
+  // The kernel joins a stack that the program has mapped itself, without a guard, with other memory
+  // beside it.
+  bool IsStackInUse(size_t i) const {
+    constexpr uint64_t kUsualBytes = 8 << 20;
+    const Mapping& mapping = mappings_[i];
+    return HasStackPointer(mapping) &&
+           (HasGuardBelow(i) ||
+            mapping.end - mapping.begin <= std::max(facts_.stack_bytes, kUsualBytes));
+  }
+
   // pthread_create(3) maps a guard of a page or more right below.  So do some allocators, whose
   // mappings have other sizes than the stacks that are known.
   bool IsStack(size_t i) const {
     const Mapping& mapping = mappings_[i];
-    if (HasStackPointer(mapping)) return true;
+    if (IsStackInUse(i)) return true;
     constexpr uint64_t kMostGuardBytes = 64 << 10;
     if (i == 0 || !mapping.is_writable || !mapping.name.empty()) return false;
     if (stack_sizes_.count(mapping.end - mapping.begin) == 0) return false;
-    const Mapping& below = mappings_[i - 1];
-    return below.end == mapping.begin && !below.is_readable && !below.is_writable &&
-           below.name.empty() && below.end - below.begin <= kMostGuardBytes;
+    return HasGuardBelow(i) && mappings_[i - 1].end - mappings_[i - 1].begin <= kMostGuardBytes;
   }
 
-  // Whether it is the zeroed part of a module's data, which has no file.
-  bool IsModulesZeroes(size_t i) const {
+  // Whether it may begin with the zeroed part of a module's data, which has no file.
+  bool IsAboveModule(size_t i) const {
     if (i == 0 || !mappings_[i].name.empty() || mappings_[i].inode != 0) return false;
     const Mapping& below = mappings_[i - 1];
     return below.end == mappings_[i].begin && below.inode != 0 && modules_.count(below.name) != 0;
+  }
+
+  // The resident bytes of the zeroed part of a module's data, of `bytes` in a mapping above it.  A
+  // library is often mapped right below memory that the program had mapped before, and the kernel
+  // joins the two.
+  uint64_t ZeroesOfModule(size_t i, uint64_t bytes) const {
+    const Mapping& mapping = mappings_[i];
+    const auto after =
+        std::upper_bound(facts_.modules.begin(), facts_.modules.end(), mappings_[i - 1].begin,
+                         [](uint64_t at, const Module& module) { return at < module.begin; });
+    const bool is_known =
+        after != facts_.modules.begin() && mappings_[i - 1].begin < (after - 1)->end;
+    if (!is_known || (after - 1)->end >= mapping.end) return bytes;
+    const uint64_t end = (after - 1)->end;
+    if (end <= mapping.begin) return 0;
+    return std::min(bytes, facts_.resident_bytes(mapping.begin, end));
   }
 
   // What is in no area.
@@ -275,7 +309,12 @@ class Accountant {
       return Add(Kind::kNamed, bytes, 1, 0, "mappings named " + name);
     }
     if (!mapping.name.empty()) return Add(Kind::kKernel, bytes);
-    if (IsModulesZeroes(i)) return Add(Kind::kModuleData, bytes);
+    if (IsAboveModule(i)) {
+      const uint64_t zeroes = ZeroesOfModule(i, bytes);
+      if (zeroes != 0) Add(Kind::kModuleData, zeroes);
+      bytes -= zeroes;
+      if (bytes == 0) return;
+    }
     if (IsStack(i)) return Add(Kind::kStacks, bytes, 1);
     if (mapping.is_executable) return Add(Kind::kGenerated, bytes, 1);
     Add(Kind::kOther, bytes, 1);
@@ -284,7 +323,11 @@ class Accountant {
   void DivideFile(const Mapping& mapping, uint64_t bytes) {
     const bool is_module = modules_.count(mapping.name) != 0;
     const uint64_t own = std::min(mapping.anonymous_bytes, bytes);
-    if (!is_module) return Add(Kind::kFiles, bytes, 1);
+    if (!is_module) {
+      if (own != bytes) Add(Kind::kFiles, bytes - own, 1);
+      if (own != 0) Add(Kind::kFileCopies, own, 1);
+      return;
+    }
     Add(Kind::kModuleData, own);
     Add(Kind::kModuleCode, bytes - own);
   }

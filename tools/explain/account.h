@@ -10,6 +10,7 @@
 
 #include "tools/explain/heap_blocks.h"
 #include "tools/explain/mappings.h"
+#include "tools/explain/notes.h"
 
 namespace allomon::explain {
 
@@ -35,6 +36,7 @@ struct Facts {
   std::vector<Area> areas;               // without overlap, in the order of their addresses
   std::vector<uint64_t> stack_pointers;  // of threads
   uint64_t stack_bytes = 0;              // the usual size of a thread's stack; 0: not known
+  std::vector<Module> modules;           // in the order of their addresses; others are not known
   // The resident bytes of a part of a mapping.
   std::function<uint64_t(uint64_t begin, uint64_t end)> resident_bytes;
 };

@@ -7,6 +7,7 @@
 #include "absl/status/status.h"
 #include "tools/explain/heap_blocks.h"
 #include "tools/explain/mappings.h"
+#include "tools/explain/notes.h"
 #include "tools/explain/process.h"
 #include "tools/explain/python_arenas.h"
 #include "tools/explain/recorded.h"
@@ -16,6 +17,12 @@
 
 namespace allomon::explain {
 namespace {
+
+// A file may say any number.
+uint64_t WholeBytes(double bytes) {
+  constexpr double kMostBytes = 0x1p62;
+  return static_cast<uint64_t>(std::clamp(bytes, 0.0, kMostBytes));
+}
 
 std::string Bytes(uint64_t bytes) {
   return report::Amount(ProfileKind::kAlloc, static_cast<MlmonInt>(bytes));
@@ -45,7 +52,7 @@ void SplitLiveByRecording(const AskedFor& asked, Account* account) {
   std::string name = "rounding up to size classes";
   if (asked.interval.low != asked.interval.high) {
     const auto bytes = [given_bytes](double of_asked) {
-      return Bytes(static_cast<uint64_t>(std::max(0.0, given_bytes - of_asked)));
+      return Bytes(WholeBytes(given_bytes - of_asked));
     };
     name += ": " + bytes(asked.interval.high) + " to " + bytes(asked.interval.low);
   }
@@ -53,8 +60,8 @@ void SplitLiveByRecording(const AskedFor& asked, Account* account) {
     SplitLive(given_bytes - asked.bytes, beyond, name, account);
   } else {
     account->notes.push_back("less was allocated than the recording estimates; its interval is " +
-                             Bytes(static_cast<uint64_t>(asked.interval.low)) + " to " +
-                             Bytes(static_cast<uint64_t>(asked.interval.high)));
+                             Bytes(WholeBytes(asked.interval.low)) + " to " +
+                             Bytes(WholeBytes(asked.interval.high)));
   }
 }
 
@@ -78,6 +85,7 @@ Facts ReadFacts(const Process& process, const std::vector<Mapping>& mappings, st
   Facts facts;
   facts.stack_pointers = process.StackPointers();
   facts.stack_bytes = process.StackBytes();
+  facts.modules = FindModules(process.memory(), mappings);
   facts.resident_bytes = [&process](uint64_t begin, uint64_t end) {
     return process.ResidentBytes(begin, end);
   };
@@ -138,13 +146,13 @@ class RowsOfFile {
   // A row has at most the rest of the resident memory.
   void Add(const char* id, const std::string& name, double bytes, const char* remedy) {
     Row row{id, name, 0, 0, 0, remedy, 0};
-    row.resident_bytes = std::min(left_bytes_, static_cast<uint64_t>(std::max(0.0, bytes)));
+    row.resident_bytes = std::min(left_bytes_, WholeBytes(bytes));
     left_bytes_ -= row.resident_bytes;
     if (row.resident_bytes != 0) rows_.push_back(row);
   }
   // Live blocks beyond the rest of the resident memory are untouched.
   void AddLive(double bytes) {
-    const auto wanted = static_cast<uint64_t>(std::max(0.0, bytes));
+    const uint64_t wanted = WholeBytes(bytes);
     if (left_bytes_ == 0) return;
     const bool is_more = wanted > left_bytes_;
     Add("live", is_more ? "live blocks, at most" : "live blocks, as asked for", bytes,
@@ -182,7 +190,7 @@ void AddHeapOfCopy(const heap::HeapProfile& profile, const heap::HeapPages& page
   const AskedFor asked = AskedForOf(profile);
   rows->AddLive(asked.bytes);
   const auto beyond = [&pages](double of_asked) {
-    return Bytes(static_cast<uint64_t>(std::max(0.0, pages.live_bytes - of_asked)));
+    return Bytes(WholeBytes(pages.live_bytes - of_asked));
   };
   std::string name = pages.known == heap::HeapPages::Known::kWhole
                          ? "rounding up to size classes"
@@ -212,7 +220,7 @@ const char* WhyNotDivided(heap::HeapPages::Known known) {
 
 std::vector<Row> RowsOf(const heap::HeapProfile& profile) {
   const heap::ProcessMemory& memory = profile.memory;
-  RowsOfFile rows(static_cast<uint64_t>(memory.resident_bytes));
+  RowsOfFile rows(WholeBytes(memory.resident_bytes));
   const heap::HeapPages::Known known = memory.heap.known;
   if (known == heap::HeapPages::Known::kWhole || known == heap::HeapPages::Known::kSincePart) {
     AddHeapOfCopy(profile, memory.heap, &rows);
@@ -241,7 +249,7 @@ absl::StatusOr<Explanation> ExplainFile(const std::string& path) {
   found.name = heap::ProgramName(profile->program, profile->command);
   found.pid = static_cast<uint32_t>(profile->pid);
   found.seconds = memory.seconds;
-  const auto whole = static_cast<uint64_t>(memory.resident_bytes);
+  const uint64_t whole = WholeBytes(memory.resident_bytes);
   found.kernels.resident_bytes = found.account.totals.resident_bytes = whole;
   found.account.rows = RowsOf(*profile);
   return found;

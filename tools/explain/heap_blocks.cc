@@ -33,7 +33,7 @@ bool Read(const ProcessFile& memory, const void* address, Value* value) {
 class Walk {
  public:
   Walk(const Process& process, const std::vector<Mapping>& mappings, HeapBlocks* found)
-      : memory_(process.memory()), mappings_(mappings), found_(*found) {}
+      : process_(process), memory_(process.memory()), mappings_(mappings), found_(*found) {}
 
   void AddOwnMappings(const ProcessMap& map) {
     uint64_t count = 0;
@@ -73,7 +73,15 @@ class Walk {
     of_runs.large_live_bytes = of_runs.live_bytes;  // a granule is as large
     found_.areas.insert(found_.areas.end(), {slots, of_runs});
     Add(tables, sampled.end - tables, Use::kTables);
+    // A span keeps its class, and runs are counted that were handed out once.
+    uint8_t first_class = 0;
+    uint64_t run_count = 0;
+    has_sampled_ = (Read(memory_, sampled.span_classes, &first_class) && first_class != 0) ||
+                   (Read(memory_, sampled.run_count, &run_count) && run_count != 0);
   }
+
+  // Whether a sampled block was ever handed out.  At a rate of 1 a small program has no others.
+  bool has_sampled() const { return has_sampled_; }
 
   void AddMappedBlocks(const void* description) {
     MappedBlocks mapped;
@@ -131,8 +139,10 @@ class Walk {
                     segments.segment_bytes;
       for (; at < mapping.end; at += segments.segment_bytes) {
         uint64_t word = 0;
-        // Most multiples of the size begin no segment.
-        if (Read(memory_, at + segments.cookie_offset, &word) && word == (at ^ cookie) &&
+        const uint64_t place = at + segments.cookie_offset;
+        // Most multiples of the size begin no segment.  To read one in memory that was never
+        // touched would give the process a page of its page table for each.
+        if (process_.HasContentAt(place) && Read(memory_, place, &word) && word == (at ^ cookie) &&
             memory_.ReadAt(at, header_.data(), header_.size())) {
           AddSegment(segments, at);
         }
@@ -206,10 +216,12 @@ class Walk {
     page.large_live_bytes = block_bytes >= kLargeBytes ? page.live_bytes : 0;
   }
 
+  const Process& process_;
   const ProcessFile& memory_;
   const std::vector<Mapping>& mappings_;
   HeapBlocks& found_;
   std::string header_;  // of a segment
+  bool has_sampled_ = false;
 };
 
 }  // namespace
@@ -323,9 +335,11 @@ absl::StatusOr<HeapBlocks> FindHeapBlocks(const Process& process,
     const bool has_blocks = std::any_of(
         found.areas.begin(), found.areas.end(),
         [](const Area& area) { return area.use == Use::kBlocks || area.use == Use::kLargeBlock; });
-    if (!has_blocks && found.not_known.empty()) {
+    if (!has_blocks && !walk.has_sampled() && found.not_known.empty()) {
       found.backend.clear();
-      found.not_known = "the process has a malloc of its own, whose blocks are not counted";
+      found.not_known =
+          "the process has allocated nothing, or has a malloc of its own, whose blocks are not "
+          "counted";
     }
   }
   MakeDisjoint(&found.areas);

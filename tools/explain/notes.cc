@@ -1,11 +1,14 @@
 #include "tools/explain/notes.h"
 
 #include <elf.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cstring>
 #include <optional>
 #include <string>
+#include <string_view>
+#include <unordered_set>
 
 #include "tracker/formats/process_map.h"
 
@@ -39,29 +42,47 @@ std::optional<uint64_t> AddressInNotes(const ProcessFile& memory, uint64_t begin
   return std::nullopt;
 }
 
+struct Headers {
+  uint64_t base = 0;  // added to addresses in the headers
+  std::vector<Elf64_Phdr> segments;
+};
+
 // `begin` is where a file's first bytes are mapped.
-std::optional<uint64_t> AddressInModule(const ProcessFile& memory, uint64_t begin, uint32_t type) {
+std::optional<Headers> ReadHeaders(const ProcessFile& memory, uint64_t begin) {
   Elf64_Ehdr elf;
   if (!memory.ReadAt(begin, &elf, sizeof(elf)) || memcmp(elf.e_ident, ELFMAG, SELFMAG) != 0 ||
       elf.e_ident[EI_CLASS] != ELFCLASS64 || elf.e_phentsize != sizeof(Elf64_Phdr)) {
     return std::nullopt;
   }
-  std::vector<Elf64_Phdr> headers(std::min<size_t>(elf.e_phnum, kMostHeaders));
-  if (headers.empty() ||
-      !memory.ReadAt(begin + elf.e_phoff, headers.data(), headers.size() * sizeof(Elf64_Phdr))) {
+  Headers headers;
+  headers.segments.resize(std::min<size_t>(elf.e_phnum, kMostHeaders));
+  if (headers.segments.empty() || !memory.ReadAt(begin + elf.e_phoff, headers.segments.data(),
+                                                 headers.segments.size() * sizeof(Elf64_Phdr))) {
     return std::nullopt;
   }
   // The file's first bytes are at the address of the segment that has them.
-  uint64_t base = begin;
-  for (const Elf64_Phdr& header : headers) {
-    if (header.p_type == PT_LOAD && header.p_offset == 0) base = begin - header.p_vaddr;
+  headers.base = begin;
+  for (const Elf64_Phdr& segment : headers.segments) {
+    if (segment.p_type == PT_LOAD && segment.p_offset == 0) headers.base = begin - segment.p_vaddr;
   }
-  for (const Elf64_Phdr& header : headers) {
-    if (header.p_type != PT_NOTE) continue;
-    const auto found = AddressInNotes(memory, base + header.p_vaddr, header.p_filesz, type);
+  return headers;
+}
+
+std::optional<uint64_t> AddressInModule(const ProcessFile& memory, uint64_t begin, uint32_t type) {
+  const auto headers = ReadHeaders(memory, begin);
+  if (!headers.has_value()) return std::nullopt;
+  for (const Elf64_Phdr& segment : headers->segments) {
+    if (segment.p_type != PT_NOTE) continue;
+    const auto found =
+        AddressInNotes(memory, headers->base + segment.p_vaddr, segment.p_filesz, type);
     if (found.has_value()) return found;
   }
   return std::nullopt;
+}
+
+bool BeginsFile(const Mapping& mapping) {
+  return mapping.inode != 0 && mapping.offset_bytes == 0 && mapping.is_readable &&
+         !mapping.is_shared;
 }
 
 }  // namespace
@@ -70,12 +91,33 @@ std::vector<uint64_t> FindNotes(const ProcessFile& memory, const std::vector<Map
                                 uint32_t type) {
   std::vector<uint64_t> found;
   for (const Mapping& mapping : mappings) {
-    const bool begins_file = mapping.inode != 0 && mapping.offset_bytes == 0;
-    if (!begins_file || !mapping.is_readable || mapping.is_shared) continue;
+    if (!BeginsFile(mapping)) continue;
     const auto address = AddressInModule(memory, mapping.begin, type);
     if (address.has_value()) found.push_back(*address);
   }
   return found;
+}
+
+std::vector<Module> FindModules(const ProcessFile& memory, const std::vector<Mapping>& mappings) {
+  std::unordered_set<std::string_view> with_code;
+  for (const Mapping& mapping : mappings) {
+    if (mapping.is_executable && mapping.inode != 0) with_code.insert(mapping.name);
+  }
+  const auto page_bytes = static_cast<uint64_t>(sysconf(_SC_PAGESIZE));
+  std::vector<Module> modules;
+  for (const Mapping& mapping : mappings) {
+    if (!BeginsFile(mapping) || with_code.count(mapping.name) == 0) continue;
+    const auto headers = ReadHeaders(memory, mapping.begin);
+    if (!headers.has_value()) continue;
+    Module module = {mapping.begin, mapping.begin};
+    for (const Elf64_Phdr& segment : headers->segments) {
+      if (segment.p_type != PT_LOAD) continue;
+      const uint64_t end = headers->base + segment.p_vaddr + segment.p_memsz;
+      module.end = std::max(module.end, (end + page_bytes - 1) / page_bytes * page_bytes);
+    }
+    modules.push_back(module);
+  }
+  return modules;
 }
 
 }  // namespace allomon::explain

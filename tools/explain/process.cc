@@ -44,17 +44,20 @@ ProcessFile::~ProcessFile() {
 }
 
 bool ProcessFile::ReadAt(uint64_t offset, void* to, size_t size_bytes) const {
-  if (fd_ < 0 || offset > INT64_MAX) return false;
-  char* at = static_cast<char*>(to);
-  while (size_bytes != 0) {
-    const ssize_t done = pread(fd_, at, size_bytes, static_cast<off_t>(offset));
+  return ReadSome(offset, to, size_bytes) == size_bytes;
+}
+
+size_t ProcessFile::ReadSome(uint64_t offset, void* to, size_t size_bytes) const {
+  if (fd_ < 0 || offset > INT64_MAX) return 0;
+  size_t read_bytes = 0;
+  while (read_bytes < size_bytes) {
+    const ssize_t done = pread(fd_, static_cast<char*>(to) + read_bytes, size_bytes - read_bytes,
+                               static_cast<off_t>(offset + read_bytes));
     if (done < 0 && errno == EINTR) continue;
-    if (done <= 0) return false;
-    at += done;
-    offset += static_cast<uint64_t>(done);
-    size_bytes -= static_cast<size_t>(done);
+    if (done <= 0) break;
+    read_bytes += static_cast<size_t>(done);
   }
-  return true;
+  return read_bytes;
 }
 
 absl::StatusOr<std::string> ProcessFile::ReadAll() const {
@@ -76,23 +79,24 @@ absl::StatusOr<std::string> ProcessFile::ReadAll() const {
 Process::Process(uint32_t pid)
     : pid_(pid),
       folder_("/proc/" + std::to_string(pid)),
+      memory_folder_(process::MemoryFolderOf(pid)),
       page_bytes_(static_cast<uint64_t>(sysconf(_SC_PAGESIZE))),
-      memory_(folder_ + "/mem"),
-      page_table_(folder_ + "/pagemap") {
+      memory_(memory_folder_ + "/mem"),
+      page_table_(memory_folder_ + "/pagemap") {
   const auto name = ProcessFile(folder_ + "/comm").ReadAll();
   if (name.ok()) name_ = name->substr(0, name->find('\n'));
 }
 
 absl::StatusOr<std::string> Process::Maps() const {
-  return ProcessFile(folder_ + "/maps").ReadAll();
+  return ProcessFile(memory_folder_ + "/maps").ReadAll();
 }
 
 absl::StatusOr<std::string> Process::Smaps() const {
-  return ProcessFile(folder_ + "/smaps").ReadAll();
+  return ProcessFile(memory_folder_ + "/smaps").ReadAll();
 }
 
 absl::StatusOr<std::string> Process::Rollup() const {
-  return ProcessFile(folder_ + "/smaps_rollup").ReadAll();
+  return ProcessFile(memory_folder_ + "/smaps_rollup").ReadAll();
 }
 
 // "7 0x0 0x1 ... 0x6 STACK_POINTER PROGRAM_COUNTER", "-1 STACK_POINTER ...", or "running".
@@ -149,21 +153,26 @@ uint64_t Process::PageEntry(uint64_t page) const {
   if (page - window_begin_ >= window_.size()) {
     window_begin_ = page / kWindowPages * kWindowPages;
     window_.assign(kWindowPages, 0);
-    if (!page_table_.ReadAt(window_begin_ * 8, window_.data(), kWindowPages * 8)) {
-      // The end of the address space.
-      window_.assign(kWindowPages, 0);
-    }
+    // The address space ends inside of its last window, where the stack of the first thread lies if
+    // addresses are not random.
+    page_table_.ReadSome(window_begin_ * 8, window_.data(), kWindowPages * 8);
   }
   return window_[page - window_begin_];
 }
 
 bool Process::HasContent(uint64_t page) const { return PageEntry(page) >> 62 != 0; }
 
+bool Process::HasContentAt(uint64_t address) const {
+  uint64_t entry = 0;
+  const bool is_read = page_table_.ReadAt(address / page_bytes_ * 8, &entry, sizeof(entry));
+  return !is_read || entry >> 62 != 0;
+}
+
 bool Process::IsResident(uint64_t page) const { return PageEntry(page) >> 63 != 0; }
 
 // The second number of /proc/PID/statm (proc(5)), in pages.
 uint64_t Process::TotalResidentBytes() const {
-  const auto text = ProcessFile(folder_ + "/statm").ReadAll();
+  const auto text = ProcessFile(memory_folder_ + "/statm").ReadAll();
   const size_t at = text.ok() ? text->find(' ') : std::string::npos;
   return at == std::string::npos ? 0 : strtoull(text->c_str() + at, nullptr, 10) * page_bytes_;
 }

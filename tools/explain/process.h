@@ -24,6 +24,8 @@ class ProcessFile {
   int error() const { return error_; }  // errno of open(2); 0: it is open
   // False unless all bytes can be read.
   bool ReadAt(uint64_t offset, void* to, size_t size_bytes) const;
+  // Returns how many bytes could be read, from the first one on.
+  size_t ReadSome(uint64_t offset, void* to, size_t size_bytes) const;
   // All of it, at most kMostBytes.
   absl::StatusOr<std::string> ReadAll() const;
 
@@ -44,6 +46,9 @@ class Process {
   uint32_t OwnId() const;
   // Empty if the process has ended.
   const std::string& name() const { return name_; }
+  // Whether the first thread has ended (pthread_exit) and others have not: /proc/PID shows no
+  // memory then, and is read by another thread's id.
+  bool has_lost_first_thread() const { return memory_folder_ != folder_; }
 
   const ProcessFile& memory() const { return memory_; }
   // The lines of its mappings, without their memory.  Cost: by the number of mappings.
@@ -69,6 +74,9 @@ class Process {
   // are zero or as in their file.
   bool HasContent(uint64_t page) const;
   bool IsResident(uint64_t page) const;
+  // The same as HasContent() of the page at the address, for addresses that are far apart; true if
+  // the page table may not be read.  Cost: 8 bytes are read.
+  bool HasContentAt(uint64_t address) const;
   uint64_t page_bytes() const { return page_bytes_; }
 
  private:
@@ -78,6 +86,7 @@ class Process {
 
   const uint32_t pid_;
   const std::string folder_;
+  const std::string memory_folder_;
   const uint64_t page_bytes_;
   const ProcessFile memory_;
   const ProcessFile page_table_;

@@ -119,6 +119,17 @@ Estimate EstimateOf(const Amount& unbounded, const Sample& sample, const Samplin
   return estimate;
 }
 
+Estimate EstimateOfAll(const HeapProfile& profile, Metric metric) {
+  const Sampling sampling = SamplingOf(profile, metric);
+  Estimate total;
+  for (const Sample& sample : profile.samples) {
+    total.Add(EstimateOf(sample[metric], sample, sampling));
+  }
+  // Blocks without a sample may have any size, also where small blocks were sampled and have died.
+  if (total.amount.bytes == 0) total.Add(EstimateOf({}, {}, sampling));
+  return total;
+}
+
 Interval IntervalOf(double value, double variance) {
   value = Bounded(value);
   if (value <= 0 || !(variance > 0 && std::isfinite(variance))) return {value, value};

@@ -72,6 +72,10 @@ Amount Bounded(const Amount& amount);
 // Returns the estimate of the bounded amount.  A rate of 0 gives no variance, and `sampled` 0.
 Estimate EstimateOf(const Amount& amount, const Sample& sample, const Sampling& sampling);
 
+// Returns the sum over all rows.  If it is 0, blocks of any size may still exist of which no sample
+// was taken.
+Estimate EstimateOfAll(const HeapProfile& profile, Metric metric);
+
 // An interval that contains the true value in 95 of 100 runs.
 struct Interval {
   double low = 0;

@@ -35,7 +35,7 @@ uint32_t Moved(uint32_t number, size_t there, size_t others) {
   return sum.Is(TotalOf(joined, metric));
 }
 
-// A text that samples with the same stack, size, source, thread and labels have in common.
+// A text that samples with the same stack, size, source, type, thread and labels have in common.
 std::string KeyOf(const HeapProfile& profile, const Sample& sample) {
   std::string key = std::to_string(sample.size_bytes) + (sample.has_header ? "h" : "n") +
                     std::to_string(static_cast<int>(sample.source));
@@ -56,6 +56,7 @@ std::string KeyOf(const HeapProfile& profile, const Sample& sample) {
       add(profile.functions[line.function].file);
     }
   }
+  add(sample.type);
   for (const Label& label : sample.labels) {
     add(label.key);
     add(label.value);
@@ -63,9 +64,15 @@ std::string KeyOf(const HeapProfile& profile, const Sample& sample) {
   return key;
 }
 
-void Subtract(const Amount& part, Amount* amount) {
-  amount->blocks = std::max(0.0, amount->blocks - part.blocks);
-  amount->bytes = std::max(0.0, amount->bytes - part.bytes);
+// Takes as much of `earlier` from the amount as that has.
+void Take(Amount* earlier, Amount* amount) {
+  const auto take = [](double* from, double* value) {
+    const double taken = std::clamp(*from, 0.0, std::max(*value, 0.0));
+    *from -= taken;
+    *value = std::max(0.0, *value - taken);
+  };
+  take(&earlier->blocks, &amount->blocks);
+  take(&earlier->bytes, &amount->bytes);
 }
 
 }  // namespace
@@ -139,10 +146,10 @@ void KeepSince(const HeapProfile& before, HeapProfile* profile) {
       const bool grows =
           std::find(std::begin(kGrowing), std::end(kGrowing), metric) != std::end(kGrowing);
       if (!grows && metric != Metric::kLive) sample[metric] = {};
-      if (grows && found != earlier.end()) Subtract(found->second[i], &sample[metric]);
+      // Several samples may have one key: those of processes with the same addresses, as forked
+      // ones have.  The earlier amount of them all is taken once.
+      if (grows && found != earlier.end()) Take(&found->second[i], &sample[metric]);
     }
-    // The earlier amount counts once, also if several samples have the key.
-    if (found != earlier.end()) earlier.erase(found);
   }
   for (const Metric metric : {Metric::kPeak, Metric::kPromoted, Metric::kDiedYoung}) {
     profile->has[static_cast<size_t>(metric)] = false;

@@ -74,11 +74,10 @@ absl::Status Search::TakeHere(After after) {
   if (process_.name().empty()) return absl::NotFoundError("there is no process " + number);
   // A zombie, or a thread of the kernel.
   const auto maps = process_.Maps();
-  if (maps.ok() && maps->empty()) {
-    return absl::NotFoundError(process_.threads() > 1
-                                   ? "its first thread has ended (pthread_exit), so its memory "
-                                     "cannot be read"
-                                   : "it has ended, or has no memory");
+  if (maps.ok() && maps->empty()) return absl::NotFoundError("it has ended, or has no memory");
+  if (process_.has_lost_first_thread()) {
+    return absl::FailedPreconditionError(
+        "its first thread has ended (pthread_exit), so it cannot be stopped");
   }
   const auto begin = Clock::now();
   auto stopped = StoppedProcess::Stop(process_.pid());

@@ -27,6 +27,17 @@ uint32_t NumberOf(const char* text) {
              : static_cast<uint32_t>(number);
 }
 
+// The names in a folder that are numbers, in their order.
+std::vector<uint32_t> NumbersIn(const std::string& path) {
+  std::vector<uint32_t> numbers;
+  const std::unique_ptr<DIR, int (*)(DIR*)> folder(opendir(path.c_str()), closedir);
+  while (const dirent* const entry = folder ? readdir(folder.get()) : nullptr) {
+    if (const uint32_t number = NumberOf(entry->d_name)) numbers.push_back(number);
+  }
+  std::sort(numbers.begin(), numbers.end());
+  return numbers;
+}
+
 // A mapping of a file, by a line of /proc/PID/maps (proc(5)).
 struct MappedFile {
   uint64_t begin = 0;
@@ -36,7 +47,7 @@ struct MappedFile {
 
 std::vector<MappedFile> MappedFilesOf(uint32_t pid) {
   std::vector<MappedFile> files;
-  std::ifstream maps(FolderOf(pid) + "/maps");
+  std::ifstream maps(MemoryFolderOf(pid) + "/maps");
   for (std::string line; std::getline(maps, line);) {
     const size_t path = line.find('/');
     MappedFile file;
@@ -108,15 +119,7 @@ bool IsSameFile(const std::string& a, const std::string& b) {
 
 }  // namespace
 
-std::vector<uint32_t> AllIds() {
-  std::vector<uint32_t> ids;
-  const std::unique_ptr<DIR, int (*)(DIR*)> folder(opendir("/proc"), closedir);
-  while (const dirent* const entry = folder ? readdir(folder.get()) : nullptr) {
-    if (const uint32_t pid = NumberOf(entry->d_name)) ids.push_back(pid);
-  }
-  std::sort(ids.begin(), ids.end());
-  return ids;
-}
+std::vector<uint32_t> AllIds() { return NumbersIn("/proc"); }
 
 // "NSpid:  OURS ... ITS_OWN"
 uint32_t IdInside(uint32_t pid) {
@@ -143,7 +146,21 @@ uint32_t Running::Find(const Description& process) {
   return 0;
 }
 
-std::string RootOf(uint32_t pid) { return FolderOf(pid) + "/root"; }
+std::string MemoryFolderOf(uint32_t pid) {
+  const auto has_memory = [](const std::string& folder) {
+    std::ifstream maps(folder + "/maps");
+    return maps.get() != std::ifstream::traits_type::eof();
+  };
+  const std::string folder = FolderOf(pid);
+  if (has_memory(folder)) return folder;
+  for (const uint32_t thread : NumbersIn(folder + "/task")) {
+    const std::string of_thread = FolderOf(thread);
+    if (thread != pid && has_memory(of_thread)) return of_thread;
+  }
+  return folder;
+}
+
+std::string RootOf(uint32_t pid) { return MemoryFolderOf(pid) + "/root"; }
 
 std::string RootOfPath(const std::string& path) {
   constexpr char kProc[] = "/proc/";
@@ -180,7 +197,7 @@ MappedPaths PathsOfMapped(uint32_t pid, uint64_t begin, const std::string& path)
   char address[64];
   std::snprintf(address, sizeof(address), "/map_files/%" PRIx64 "-%" PRIx64, file->begin,
                 file->end);
-  paths.by_address = FolderOf(pid) + address;
+  paths.by_address = MemoryFolderOf(pid) + address;
   return paths;
 }
 

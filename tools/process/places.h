@@ -43,7 +43,11 @@ class Running {
 
 // ---- Paths.
 
-// "/proc/PID/root", the root folder as the process sees it.
+// The folder in /proc of the process's memory: "/proc/PID", or that of another thread if the first
+// one has ended (pthread_exit) and shows no memory.
+std::string MemoryFolderOf(uint32_t pid);
+
+// "/proc/PID/root", the root folder as the process sees it, or that of another thread.
 std::string RootOf(uint32_t pid);
 // The same for a path below "/proc/PID/"; empty for others.
 std::string RootOfPath(const std::string& path);

@@ -57,7 +57,11 @@ std::string RangeText(const heap::Interval& interval, bool blocks) {
 }
 
 std::string EstimateText(const heap::Estimate& estimate, bool blocks) {
-  const std::string range = RangeText(IntervalOf(estimate, blocks), blocks);
+  const heap::Interval interval = IntervalOf(estimate, blocks);
+  if (ValueOf(estimate.amount, blocks) == 0 && interval.high > 0) {
+    return "at most " + AmountText(interval.high, blocks);
+  }
+  const std::string range = RangeText(interval, blocks);
   return AmountText(ValueOf(estimate.amount, blocks), blocks) +
          (range.empty() ? "" : " (" + range + ")");
 }

@@ -31,7 +31,7 @@ std::string AmountText(double value, bool blocks);
 std::string SignedAmountText(double value, bool blocks);
 // Returns "79.9-83.6 MiB"; empty if the interval is a single value.
 std::string RangeText(const heap::Interval& interval, bool blocks);
-// Returns "36.6 MiB (34.9-38.4 MiB)".
+// Returns "36.6 MiB (34.9-38.4 MiB)"; "at most 300.1 KiB" where no sample was seen.
 std::string EstimateText(const heap::Estimate& estimate, bool blocks);
 
 // Returns `part` in percent of `whole`; 0 if `whole` is 0.

@@ -77,7 +77,7 @@ void AddFacts(const Scene& scene, Report* report) {
   add("seconds", profile.duration_seconds);
   for (const Metric metric : kTotals) {
     if (!Has(profile, metric)) continue;
-    const heap::Estimate total = TotalOf(profile, metric);
+    const heap::Estimate total = heap::EstimateOfAll(profile, metric);
     const heap::Interval interval = heap::BytesInterval(total);
     const std::string name = heap::MetricName(metric);
     add(name + "_bytes", total.amount.bytes);
@@ -182,11 +182,13 @@ std::string TotalsText(const HeapProfile& profile) {
   for (const Metric metric : kTotals) {
     if (!Has(profile, metric)) continue;
     const bool is_sum_of_peaks = metric == Metric::kPeak && profile.is_sum;
-    text += (text.empty() ? "" : ", ") + std::string(is_sum_of_peaks ? "at most " : "") +
-            EstimateText(TotalOf(profile, metric), false) + " " + MetricPhrase(metric);
+    const heap::Estimate total = heap::EstimateOfAll(profile, metric);
+    const bool is_seen = total.amount.bytes > 0;
+    text += (text.empty() ? "" : ", ") + std::string(is_sum_of_peaks && is_seen ? "at most " : "") +
+            EstimateText(total, false) + " " + MetricPhrase(metric);
     if (is_sum_of_peaks) {
       text += ", the peaks of its processes added";
-    } else if (metric == Metric::kPeak && profile.peak_seconds > 0) {
+    } else if (metric == Metric::kPeak && is_seen && profile.peak_seconds > 0) {
       text += ", after " + SecondsText(profile.peak_seconds);
     }
   }

@@ -61,15 +61,6 @@ absl::StatusOr<Measure> MeasureOf(const heap::HeapProfile& profile, const Option
   return measure;
 }
 
-heap::Estimate TotalOf(const heap::HeapProfile& profile, Metric metric) {
-  const heap::Sampling sampling = heap::SamplingOf(profile, metric);
-  heap::Estimate total;
-  for (const heap::Sample& sample : profile.samples) {
-    total.Add(heap::EstimateOf(sample[metric], sample, sampling));
-  }
-  return total;
-}
-
 Scene SceneOf(const heap::HeapProfile& profile, const Options& options, const Measure& measure) {
   Scene scene;
   scene.profile = &profile;
@@ -83,7 +74,7 @@ Scene SceneOf(const heap::HeapProfile& profile, const Options& options, const Me
     scene.values.push_back(heap::EstimateOf(sample[measure.metric], sample, sampling));
     scene.selected.Add(scene.values.back());
   }
-  scene.whole = TotalOf(profile, measure.metric);
+  scene.whole = heap::EstimateOfAll(profile, measure.metric);
   ALLOMON_DCHECK_EQ("inv.heap.rows", scene.values.size(), scene.stacks.stacks.size());
   ALLOMON_DCHECK("inv.report.part", heap::IsPartOf(scene.selected, scene.whole));
   return scene;

@@ -44,8 +44,6 @@ absl::StatusOr<Measure> MeasureOf(const heap::HeapProfile& profile, const Option
 
 Scene SceneOf(const heap::HeapProfile& profile, const Options& options, const Measure& measure);
 
-heap::Estimate TotalOf(const heap::HeapProfile& profile, heap::Metric metric);
-
 }  // namespace allomon::views
 
 #endif  // ALLOMON_TOOLS_REPORT_TABLE_SCENE_H_

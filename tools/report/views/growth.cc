@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "tools/heap/born.h"
 #include "tools/heap/sum_check.h"
 #include "tracker/base/check.h"
 
@@ -13,6 +14,7 @@ constexpr double kNanosPerSecond = 1e9;
 constexpr double kLeastRunNanos = 16;
 constexpr double kSigmas = 1.959963985;  // 95 % of the normal distribution
 constexpr double kMostRunNanos = 9e18;   // fits 64 bits
+constexpr int kEighths = 8;              // of a power of two
 // Generations by time are taken if the program allocated in them a quarter of the run's mean.
 constexpr double kLeastShareOfMean = 0.25;
 // The shares of all allocated bytes between which generations by allocation lie.
@@ -51,6 +53,18 @@ heap::Interval DifferenceInterval(const Growth& growth, double share) {
   return interval;
 }
 
+double NanosOf(int border) { return std::exp2(static_cast<double>(border) / kEighths); }
+
+// The classes of live blocks by age: all of a class are on one side of any border that is taken.
+int YoungestBorder(const heap::AgeCell& cell) {
+  return kEighths * cell.log2_nanos + (cell.eighth == 0 ? 0 : cell.eighth - 1);
+}
+
+// Lifetimes are known to a factor of two: the middle of the class decides.
+bool IsOld(const heap::AgeCell& death, const Generations& generations) {
+  return kEighths * death.log2_nanos + kEighths / 2 >= generations.first;
+}
+
 // The bytes that the program allocated until the end of the run.
 class Allocation {
  public:
@@ -60,10 +74,10 @@ class Allocation {
         bytes_(timeline.empty() ? 0 : timeline.back().allocated_bytes) {}
 
   bool is_known() const { return bytes_ > 0; }
-  // Returns the share of all allocated bytes that is younger than 2^log2 nanoseconds, from 0 to 1
-  // also where the timeline of another tool falls or has no numbers.
-  double YoungerShare(int log2) const {
-    const double seconds = (run_nanos_ - std::exp2(log2)) / kNanosPerSecond;
+  // Returns the share of all allocated bytes that is younger than this border, from 0 to 1 also
+  // where the timeline of another tool falls or has no numbers.
+  double YoungerShare(int border) const {
+    const double seconds = (run_nanos_ - NanosOf(border)) / kNanosPerSecond;
     const double older = AllocatedUntil(timeline_, std::max(0.0, seconds)) / bytes_;
     return std::isnan(older) ? 0 : std::clamp(1 - older, 0.0, 1.0);
   }
@@ -74,24 +88,29 @@ class Allocation {
   const double bytes_;
 };
 
-// Chooses the generations in which from an eighth to a half of all was allocated since.
-Generations GenerationsByAllocation(int run_log2, double run_nanos, const Allocation& allocation) {
+// Chooses the generations in which from an eighth to a half of all was allocated since.  `step` is
+// the distance of two borders.
+Generations GenerationsByAllocation(double run_nanos, const Allocation& allocation, int step) {
   Generations generations;
-  int first = 0, end = 0;
-  for (int log2 = 0; log2 <= run_log2; ++log2) {
-    const double younger = allocation.YoungerShare(log2);
-    if (younger < kYoungShare) first = log2 + 1;
-    if (younger <= kHalf) end = log2;
+  for (int border = 0; NanosOf(border) <= run_nanos; border += step) {
+    const double younger = allocation.YoungerShare(border);
+    if (younger < kYoungShare) generations.first = border + step;
+    if (younger <= kHalf) generations.end = border;
   }
-  generations.first_log2 = first;
-  generations.end_log2 = std::max(first, end);
-  const double younger = allocation.YoungerShare(first);
-  const double share = allocation.YoungerShare(generations.end_log2) - younger;
+  generations.end = std::max(generations.first, generations.end);
+  const double younger = allocation.YoungerShare(generations.first);
+  const double share = allocation.YoungerShare(generations.end) - younger;
   generations.is_silent = share < kLeastShare;
-  if (generations.is_silent) return generations;
-  generations.is_by_allocation = true;
-  generations.nanos = share * run_nanos;
-  generations.old_nanos = (1 - younger) * run_nanos;
+  generations.is_by_allocation = !generations.is_silent;
+  if (generations.is_silent) {
+    generations.eighth_nanos = run_nanos / 8;
+    generations.half_nanos = run_nanos / 2;
+    return generations;
+  }
+  generations.nanos = generations.work_nanos = share * run_nanos;
+  generations.old_nanos = generations.old_work_nanos = (1 - younger) * run_nanos;
+  generations.eighth_nanos = NanosOf(generations.first);
+  generations.half_nanos = NanosOf(generations.end);
   ALLOMON_DCHECK("inv.report.part", 0 < generations.nanos && generations.nanos <= run_nanos);
   return generations;
 }
@@ -116,20 +135,28 @@ double AllocatedUntil(const std::vector<heap::TimelinePoint>& timeline, double s
   return before.allocated_bytes;
 }
 
-Generations GenerationsOf(double run_nanos, const std::vector<heap::TimelinePoint>& timeline) {
+Generations GenerationsOf(double run_nanos, const std::vector<heap::TimelinePoint>& timeline,
+                          bool has_eighths) {
   if (!(run_nanos >= kLeastRunNanos && run_nanos <= kMostRunNanos)) return {};
   const int log2 = static_cast<int>(std::floor(std::log2(run_nanos)));
   Generations generations;
-  generations.first_log2 = log2 - 3;
-  generations.end_log2 = log2 - 1;
-  generations.nanos = std::exp2(log2 - 1) - std::exp2(log2 - 3);
-  generations.old_nanos = run_nanos - std::exp2(log2 - 3);
+  generations.first = kEighths * (log2 - 3);
+  generations.end = kEighths * (log2 - 1);
+  generations.nanos = generations.work_nanos = std::exp2(log2 - 1) - std::exp2(log2 - 3);
+  generations.old_nanos = generations.old_work_nanos = run_nanos - std::exp2(log2 - 3);
+  generations.eighth_nanos = run_nanos / 8;
+  generations.half_nanos = run_nanos / 2;
   ALLOMON_DCHECK("inv.report.part", 0 < generations.nanos && generations.nanos <= run_nanos);
   const Allocation allocation(run_nanos, timeline);
   if (!allocation.is_known()) return generations;
-  const double share = allocation.YoungerShare(log2 - 1) - allocation.YoungerShare(log2 - 3);
-  if (share >= kLeastShareOfMean * generations.nanos / run_nanos) return generations;
-  return GenerationsByAllocation(log2, run_nanos, allocation);
+  const double share =
+      allocation.YoungerShare(generations.end) - allocation.YoungerShare(generations.first);
+  if (share >= kLeastShareOfMean * generations.nanos / run_nanos) {
+    generations.work_nanos = share * run_nanos;
+    generations.old_work_nanos = (1 - allocation.YoungerShare(generations.first)) * run_nanos;
+    return generations;
+  }
+  return GenerationsByAllocation(run_nanos, allocation, has_eighths ? 1 : kEighths);
 }
 
 void Growth::Add(const heap::Sample& sample, const heap::Sampling& sampling,
@@ -137,14 +164,15 @@ void Growth::Add(const heap::Sample& sample, const heap::Sampling& sampling,
   for (const heap::AgeCell& cell : sample.ages) {
     const heap::Estimate estimate = heap::EstimateOf(cell.amount, sample, sampling);
     live.Add(estimate);
-    if (cell.log2_nanos < generations.first_log2) continue;
+    const int border = YoungestBorder(cell);
+    if (border < generations.first) continue;
     old.Add(estimate);
-    if (cell.log2_nanos < generations.end_log2) recent.Add(estimate);
+    if (border < generations.end) recent.Add(estimate);
   }
   ALLOMON_DCHECK("inv.report.part", heap::IsPartOf(recent, old));
   ALLOMON_DCHECK("inv.report.part", heap::IsPartOf(old, live));
   for (const heap::AgeCell& cell : sample.deaths) {
-    if (cell.log2_nanos < generations.first_log2) continue;
+    if (!IsOld(cell, generations)) continue;
     died.Add(heap::EstimateOf(cell.amount, sample, sampling));
   }
 }
@@ -166,8 +194,9 @@ GrowthRate RateOf(const Growth& growth, const Generations& generations) {
 
 bool HasStopped(const Growth& growth, const Generations& generations) {
   if (generations.nanos <= 0) return false;
-  const double mean = growth.old.amount.bytes / generations.old_nanos;
-  return NetBytes(growth, generations) / generations.nanos < mean / 4;
+  const double net = NetBytes(growth, generations), old = growth.old.amount.bytes;
+  return net / generations.nanos < old / generations.old_nanos / 4 &&
+         net / generations.work_nanos < old / generations.old_work_nanos / 4;
 }
 
 double MedianAge(const AgeHistogram& histogram) {
@@ -182,9 +211,10 @@ double MedianAge(const AgeHistogram& histogram) {
   return 0;
 }
 
-double YoungerShare(uint8_t log2_nanos, double nanos) {
-  const double least = log2_nanos == 0 ? 0 : std::exp2(static_cast<double>(log2_nanos));
-  const double end = std::exp2(static_cast<double>(log2_nanos) + 1);
+double YoungerShare(const heap::AgeCell& cell, double nanos) {
+  const heap::Born ages = heap::AgesOf(cell);
+  const double least = ages.youngest_seconds * kNanosPerSecond;
+  const double end = ages.oldest_seconds * kNanosPerSecond;
   return std::clamp((nanos - least) / (end - least), 0.0, 1.0);
 }
 

@@ -9,7 +9,8 @@
 //
 // Load comes in bursts: if the program allocated little in the time of these generations, they say
 // nothing.  Then they are chosen by what was allocated since, and time counts only as far as the
-// program allocated.
+// program allocated.  A pause at the end leaves all ages close together, so their borders are
+// eighths of a power of two there, which a recording knows of live blocks.
 #ifndef ALLOMON_TOOLS_REPORT_VIEWS_GROWTH_H_
 #define ALLOMON_TOOLS_REPORT_VIEWS_GROWTH_H_
 
@@ -25,16 +26,25 @@ namespace allomon::views {
 
 // The generations in which growth is measured.  `nanos` is 0 if there are none: the run is shorter
 // than 16 ns, or the program allocated next to nothing in any that would do.
+//
+// A border is in eighths of a power of two: the age 2^(border / 8) nanoseconds.
 struct Generations {
-  int first_log2 = 0;    // ages from here on are old
-  int end_log2 = 0;      // end of the measured generations
+  int first = 0;         // border; ages from here on are old
+  int end = 0;           // border; end of the measured generations
   double nanos = 0;      // the time that they span
   double old_nanos = 0;  // from the run's begin to the latest birth of a block that is old now
+  // The same two, where time counts only as far as the program allocated.
+  double work_nanos = 0;
+  double old_work_nanos = 0;
+  double eighth_nanos = 0;  // the age since which an eighth of the run passed, or of its allocation
+  double half_nanos = 0;    // the same for a half
   bool is_by_allocation = false;  // chosen by it, since there was little of it in those by time
   bool is_silent = false;         // the program allocated next to nothing in them
 };
-// `timeline` may be empty: then allocation is taken to be even.
-Generations GenerationsOf(double run_nanos, const std::vector<heap::TimelinePoint>& timeline);
+// `timeline` may be empty: then allocation is taken to be even.  `has_eighths`: ages of live blocks
+// are known to an eighth of a power of two.
+Generations GenerationsOf(double run_nanos, const std::vector<heap::TimelinePoint>& timeline,
+                          bool has_eighths);
 
 // Returns the bytes allocated from the start until then.  Between two points of the timeline the
 // allocation is taken to be even.  0 if there is no timeline.
@@ -60,7 +70,7 @@ struct GrowthRate {
 GrowthRate RateOf(const Growth& growth, const Generations& generations);
 
 // True if memory grew before and has stopped: the rate is now less than a quarter of the run's
-// mean.
+// mean, also where time counts only as far as the program allocated.
 bool HasStopped(const Growth& growth, const Generations& generations);
 
 // ---- Ages: lifetimes of freed blocks, or ages of live ones.
@@ -75,9 +85,9 @@ inline size_t AgeBucket(uint8_t log2) { return log2 < kAgeBuckets ? log2 : kAgeB
 // the histogram is empty.
 double MedianAge(const AgeHistogram& histogram);
 
-// Returns the part of a class of ages (in nanoseconds, by log2) that is younger than `nanos`.
-// Assumes that ages are spread evenly within a class.
-double YoungerShare(uint8_t log2_nanos, double nanos);
+// Returns the part of a class of ages that is younger than `nanos`.  Assumes that ages are spread
+// evenly within a class.
+double YoungerShare(const heap::AgeCell& cell, double nanos);
 
 }  // namespace allomon::views
 

@@ -80,8 +80,19 @@ double RunNanos(const heap::HeapProfile& profile) {
   return nanos;
 }
 
+// Whether all ages of live blocks are known to an eighth of a power of two.  An age below 2 ns
+// has no eighth: the last block of a process that was killed has such a one.
+bool HasEighths(const heap::HeapProfile& profile) {
+  for (const heap::Sample& sample : profile.samples) {
+    for (const heap::AgeCell& cell : sample.ages) {
+      if (cell.eighth == 0 && cell.log2_nanos != 0) return false;
+    }
+  }
+  return true;
+}
+
 Survivors SurvivorsOf(const heap::Sample& sample, const heap::Sampling& sampling,
-                      const Generations& generations, double run_nanos) {
+                      const Generations& generations) {
   Survivors survivors;
   survivors.growth.Add(sample, sampling, generations);
   survivors.live = heap::EstimateOf(sample[Metric::kLive], sample, sampling);
@@ -89,10 +100,10 @@ Survivors SurvivorsOf(const heap::Sample& sample, const heap::Sampling& sampling
   survivors.unreachable = heap::EstimateOf(sample.unreachable, sample, sampling);
   for (const heap::AgeCell& cell : sample.ages) {
     const Estimate estimate = heap::EstimateOf(cell.amount, sample, sampling);
-    ALLOMON_DCHECK("inv.heap.probability", 0 <= YoungerShare(cell.log2_nanos, run_nanos / 8) &&
-                                               YoungerShare(cell.log2_nanos, run_nanos / 8) <= 1);
-    survivors.old.Add(Scaled(estimate, 1 - YoungerShare(cell.log2_nanos, run_nanos / 8)));
-    survivors.young_bytes += cell.amount.bytes * YoungerShare(cell.log2_nanos, run_nanos / 2);
+    const double younger = YoungerShare(cell, generations.eighth_nanos);
+    ALLOMON_DCHECK("inv.heap.probability", 0 <= younger && younger <= 1);
+    survivors.old.Add(Scaled(estimate, 1 - younger));
+    survivors.young_bytes += cell.amount.bytes * YoungerShare(cell, generations.half_nanos);
     survivors.aged_bytes += cell.amount.bytes;
   }
   for (const heap::OutlivedCell& cell : sample.outlived) {
@@ -101,7 +112,7 @@ Survivors SurvivorsOf(const heap::Sample& sample, const heap::Sampling& sampling
   }
   for (const heap::AgeCell& cell : sample.deaths) {
     survivors.died_old_bytes +=
-        cell.amount.bytes * (1 - YoungerShare(cell.log2_nanos, run_nanos / 8));
+        cell.amount.bytes * (1 - YoungerShare(cell, generations.eighth_nanos));
   }
   return survivors;
 }
@@ -132,13 +143,13 @@ class LeaksView {
  public:
   explicit LeaksView(const Scene& scene)
       : scene_(scene),
-        generations_(GenerationsOf(RunNanos(*scene.profile), scene.profile->timeline)) {
-    const double run_nanos = RunNanos(*scene.profile);
+        generations_(GenerationsOf(RunNanos(*scene.profile), scene.profile->timeline,
+                                   HasEighths(*scene.profile))) {
     const heap::Sampling sampling = heap::SamplingOf(*scene.profile, Metric::kLive);
     std::vector<Survivors> values;
     values.reserve(scene.stacks.stacks.size());
     for (const heap::Stack& stack : scene.stacks.stacks) {
-      values.push_back(SurvivorsOf(scene.SampleOf(stack), sampling, generations_, run_nanos));
+      values.push_back(SurvivorsOf(scene.SampleOf(stack), sampling, generations_));
       has_ages_ = has_ages_ || values.back().aged_bytes > 0;
     }
     const auto live = [](const Survivors& value) { return value.live.amount.bytes; };
@@ -230,7 +241,8 @@ class LeaksView {
     if (verdict == Verdict::kOutlived) return 1;
     if (verdict == Verdict::kGrows) return 2;
     if (verdict == Verdict::kMayGrow) return 3;
-    return verdict == Verdict::kNoise ? 5 : 4;
+    if (verdict == Verdict::kSilent) return 4;  // it may have grown
+    return verdict == Verdict::kNoise ? 6 : 5;
   }
 
   Verdict VerdictOf(const Survivors& survivors) const {

@@ -43,7 +43,7 @@ Verdict VerdictOf(const Survivors& survivors, const Generations& generations);
 
 // Adds the table "leaks" and the stacks of its first rows.  Rows to which nothing refers come
 // first, by these bytes; then rows that outlived their scopes likewise; growing rows follow, the
-// fastest on top, and the others by old bytes.
+// fastest on top, then kSilent, and the others by old bytes.
 void AddLeaks(const Scene& scene, Report* report);
 
 }  // namespace allomon::views
