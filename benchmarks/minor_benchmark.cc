@@ -1,12 +1,13 @@
-// Minor collections with survivors, by one thread and by several.
+// Measures minor collections with survivors, and major ones, by one thread and by several.
 //
-//   minor_benchmark <shape> <MB that survive> <rounds> [collectors]
+//   minor_benchmark <shape> <MB that survive> <rounds> [collectors] [major]
 //
 // Shapes: `tree`, a binary tree; `table`, an old array whose elements are young cells; `strings`,
 // the same with strings of 24 to 500 bytes; `graph`, objects with four references to random others;
 // `list`, one linked list, of which two threads make nothing quicker.  Two heaps, with collectors=1
 // and collectors=N, do the same in turn.  Prints microseconds of one collection, the least and the
-// median, and the median of the rounds' ratios.
+// median, and the median of the rounds' ratios.  `major`: the objects are made once and are old,
+// and each round is a major collection that finds all of them alive.
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
@@ -76,15 +77,20 @@ gc::Root<gc::Any> Make(const std::string& shape, size_t bytes) {
 }
 
 // Returns the microseconds of one collection.
+double Collect(gc::Heap& heap, gc::CollectionKind kind) {
+  const auto start = std::chrono::steady_clock::now();
+  heap.Collect(kind);
+  const auto end = std::chrono::steady_clock::now();
+  return std::chrono::duration<double, std::micro>(end - start).count();
+}
+
+// Returns the microseconds of one minor collection.
 double Round(gc::Heap& heap, const std::string& shape, size_t bytes) {
   const gc::Mutator mutator(heap);
   double us = 0;
   {
     const gc::Root<gc::Any> kept = Make(shape, bytes);
-    const auto start = std::chrono::steady_clock::now();
-    heap.Collect(gc::CollectionKind::kMinor);
-    us =
-        std::chrono::duration<double, std::micro>(std::chrono::steady_clock::now() - start).count();
+    us = Collect(heap, gc::CollectionKind::kMinor);
   }
   heap.CollectFromTop(gc::CollectionKind::kMajor);
   return us;
@@ -95,47 +101,88 @@ double Median(std::vector<double> values) {
   return values[values.size() / 2];
 }
 
-std::unique_ptr<gc::Heap> MakeHeap(size_t bytes, uint32_t collectors) {
+std::unique_ptr<gc::Heap> MakeHeap(size_t nursery_bytes, size_t floor_bytes, uint32_t collectors) {
   gc::HeapOptions options;
-  options.nursery_bytes = 2 * bytes;
-  options.growth_floor_bytes = 8 * bytes;
+  options.nursery_bytes = nursery_bytes;
+  options.growth_floor_bytes = floor_bytes;
   options.incremental_from_bytes = size_t{1} << 40;
   options.collectors = collectors;
   return gc::Heap::Create(options).value();
+}
+
+struct Times {
+  std::vector<double> alone;
+  std::vector<double> together;
+
+  void Add(double one, double several) {
+    alone.push_back(one);
+    together.push_back(several);
+  }
+  void Print(const std::string& what, uint64_t parallel, uint64_t all) const {
+    std::vector<double> ratios;
+    for (size_t i = 0; i < alone.size(); ++i) ratios.push_back(together[i] / alone[i]);
+    const double least_alone = *std::min_element(alone.begin(), alone.end());
+    const double least_together = *std::min_element(together.begin(), together.end());
+    printf(
+        "%s: one thread %.0f us (median %.0f), several %.0f (%.0f); ratio of the least %.2f, "
+        "median of the ratios %.2f; %llu of %llu in parallel\n",
+        what.c_str(), least_alone, Median(alone), least_together, Median(together),
+        least_together / least_alone, Median(ratios), static_cast<unsigned long long>(parallel),
+        static_cast<unsigned long long>(all));
+  }
+};
+
+// The first rounds take the pages and start the threads.
+constexpr int kFirstRound = -2;
+
+void MeasureMinor(const std::string& shape, size_t bytes, int rounds, uint32_t collectors) {
+  const auto one = MakeHeap(2 * bytes, 8 * bytes, 1);
+  const auto several = MakeHeap(2 * bytes, 8 * bytes, collectors);
+  Times times;
+  for (int i = kFirstRound; i < rounds; ++i) {
+    const double first = Round(*one, shape, bytes);
+    const double second = Round(*several, shape, bytes);
+    if (i >= 0) times.Add(first, second);
+  }
+  const gc::HeapStatistics statistics = several->statistics();
+  times.Print(shape, statistics.parallel_collections, statistics.minor_collections);
+}
+
+// A thread has one heap at a time, so Globals keep the objects between its turns.
+void MeasureMajor(const std::string& shape, size_t bytes, int rounds, uint32_t collectors) {
+  constexpr size_t kNurseryBytes = size_t{2} << 20;
+  const auto one = MakeHeap(kNurseryBytes, 8 * bytes, 1);
+  const auto several = MakeHeap(kNurseryBytes, 8 * bytes, collectors);
+  gc::Global<gc::Any> kept[2];
+  const auto make = [&](gc::Heap& heap, gc::Global<gc::Any>& global) {
+    const gc::Mutator mutator(heap);
+    global = Make(shape, bytes);
+  };
+  make(*one, kept[0]);
+  make(*several, kept[1]);
+  Times times;
+  for (int i = kFirstRound; i < rounds; ++i) {
+    const double first = Collect(*one, gc::CollectionKind::kMajor);
+    const double second = Collect(*several, gc::CollectionKind::kMajor);
+    if (i >= 0) times.Add(first, second);
+  }
+  const gc::HeapStatistics statistics = several->statistics();
+  times.Print(shape, statistics.parallel_markings, statistics.major_collections);
+  for (gc::Global<gc::Any>& global : kept) global.Reset();
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
   if (argc < 4) {
-    fprintf(stderr, "usage: minor_benchmark SHAPE MB ROUNDS [COLLECTORS]\n");
+    fprintf(stderr, "usage: minor_benchmark SHAPE MB ROUNDS [COLLECTORS] [major]\n");
     return 2;
   }
   const std::string shape = argv[1];
   const size_t bytes = static_cast<size_t>(strtod(argv[2], nullptr) * (1 << 20));
   const int rounds = atoi(argv[3]);
-  const auto one = MakeHeap(bytes, 1);
-  const auto several = MakeHeap(bytes, argc > 4 ? static_cast<uint32_t>(atoi(argv[4])) : 2);
-  std::vector<double> alone;
-  std::vector<double> together;
-  std::vector<double> ratios;
-  // The first rounds take the pages and start the threads.
-  for (int i = -2; i < rounds; ++i) {
-    const double first = Round(*one, shape, bytes);
-    const double second = Round(*several, shape, bytes);
-    if (i < 0) continue;
-    alone.push_back(first);
-    together.push_back(second);
-    ratios.push_back(second / first);
-  }
-  const double least_alone = *std::min_element(alone.begin(), alone.end());
-  const double least_together = *std::min_element(together.begin(), together.end());
-  printf(
-      "%s, %s MB: one thread %.0f us (median %.0f), several %.0f (%.0f); ratio of the least "
-      "%.2f, median of the ratios %.2f; %llu of %llu in parallel\n",
-      shape.c_str(), argv[2], least_alone, Median(alone), least_together, Median(together),
-      least_together / least_alone, Median(ratios),
-      static_cast<unsigned long long>(several->statistics().parallel_collections),
-      static_cast<unsigned long long>(several->statistics().minor_collections));
+  const uint32_t collectors = argc > 4 ? static_cast<uint32_t>(atoi(argv[4])) : 2;
+  const bool is_major = argc > 5 && std::string(argv[5]) == "major";
+  (is_major ? MeasureMajor : MeasureMinor)(shape, bytes, rounds, collectors);
   return 0;
 }

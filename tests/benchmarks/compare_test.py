@@ -22,6 +22,8 @@ import compare_configurations as configurations
 import compare_picture
 import compare_report as report
 import compare_workloads as workloads
+import mutators
+import r7rs
 
 OFF, ALL = ("off", "raw"), ("all", "off")
 TIMES = {
@@ -241,6 +243,85 @@ class Managed(unittest.TestCase):
         columns = configurations.MANAGED_COLUMNS
         rows = report.summarise(times, [], columns)
         self.assertIn("lists", report.markdown(rows, columns, times))
+
+
+class Mutators(unittest.TestCase):
+    PROGRAM = os.path.join(BENCHMARKS, "mutators_benchmark")
+
+    def test_a_run_says_what_a_row_shows(self):
+        runs = [mutators.run([self.PROGRAM, "2", "30", "1"], timeout_seconds=60) for _ in range(2)]
+        numbers = mutators.summary(runs)
+        self.assertEqual(numbers[0], runs[0][0])  # the same checksum
+        peak_mib, after_mib, pauses = numbers[3:6]
+        self.assertGreater(peak_mib, 30)
+        self.assertLess(after_mib, peak_mib)
+        self.assertGreater(pauses, 10)
+        for percentiles in numbers[6:10], numbers[10:14]:
+            self.assertEqual(percentiles, sorted(percentiles))
+        self.assertLessEqual(numbers[14], numbers[15])
+        self.assertLess(numbers[15], numbers[9])  # a stop is a part of its pause
+        row = mutators.cells(numbers, has_stops=True)
+        self.assertEqual(len(row) + 2, mutators.HEAD.count("|") + 1)
+
+    def test_a_run_that_takes_too_long_is_no_row(self):
+        self.assertIsNone(mutators.run([self.PROGRAM, "1", "30", "1000"], timeout_seconds=0.1))
+
+
+class R7rs(unittest.TestCase):
+    """A checkout with one program, which says how the benchmarks' own file says it."""
+
+    PROGRAM = (
+        "(import (scheme base) (scheme read) (scheme write))\n"
+        "(define (run-benchmark)\n"
+        "  (let* ((count (read)) (expected (read)))\n"
+        "    (run-r7rs-benchmark \"sum\" count (lambda () (+ 1 2))"
+        " (lambda (x) (= x expected)))))\n"
+    )
+    COMMON = (
+        "(define (run-r7rs-benchmark name count thunk ok?)\n"
+        "  (display (if (ok? (thunk)) \"+!CSVLINE!+\" \"+!CSVLINE!+INCORRECT\"))\n"
+        "  (display (this-scheme-implementation-name)) (display count))\n"
+    )
+
+    def checkout(self, given):
+        scratch = tempfile.TemporaryDirectory()
+        self.addCleanup(scratch.cleanup)
+        files = {
+            "src/sum.scm": self.PROGRAM, "src/common.scm": self.COMMON,
+            "src/common-postlude.scm": "(run-benchmark)\n", "inputs/sum.input": given,
+        }
+        for path, text in files.items():
+            path = os.path.join(scratch.name, path)
+            os.makedirs(os.path.dirname(path), exist_ok=True)
+            with open(path, "w", encoding="utf-8") as file:
+                file.write(text)
+        return scratch.name
+
+    def measure(self, given, seconds=60.0):
+        options = mock.Mock(sources=self.checkout(given), guile="/bin/false", chibi=None,
+                            repeat=2, seconds=seconds, rounds=2)
+        ours = os.path.join(os.path.dirname(BENCHMARKS), "examples/scheme/scheme")
+        with tempfile.TemporaryDirectory() as folder, mock.patch.object(r7rs, "OURS", ours):
+            return r7rs.measure(options, "sum", folder)
+
+    def test_a_program_that_ends_rightly_has_a_time(self):
+        numbers = self.measure("5\n3\n")
+        self.assertIsNone(numbers["guile"])  # it could not compile
+        seconds, megabytes = numbers["ours"]
+        self.assertTrue(0 < seconds < 60 and 1 < megabytes < 500, numbers)
+        self.assertEqual(len(r7rs.cells("sum", numbers)), r7rs.HEAD.count("|") + 1)
+        self.assertIsNone(r7rs.mean([numbers], "guile"))
+
+    def test_a_wrong_answer_has_none(self):
+        self.assertIsNone(self.measure("5\n4\n")["ours"])
+
+    def test_repetitions_alone_are_lowered(self):
+        self.assertEqual(r7rs.with_count("50\n40\n102334155\n", 2), "2\n40\n102334155\n")
+        self.assertEqual(r7rs.with_count("1\n40\n", 2), "1\n40\n")
+
+    def test_the_mean_is_geometric(self):
+        rows = [{"ours": (seconds, 0), "chibi": (4, 0)} for seconds in (1, 4)] + [{"ours": None}]
+        self.assertEqual(r7rs.mean(rows, "chibi"), (0.5, 2))
 
 
 class Options(unittest.TestCase):

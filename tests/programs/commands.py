@@ -112,7 +112,9 @@ def ffmpeg(host, _options):
     """A film is filtered, encoded by threads, decoded and hashed."""
     film = host.path("film.mp4")
     encoding = ["-vf", "hue=s=0.5,scale=480:270", "-c:v", "libx264", "-threads", "2"]
-    encoding += ["-x264-params", "threads=2:non-deterministic=0", "-c:a", "aac"]
+    # With a thread that looks ahead, 6 of 150 films differed, without Allomon, on a busy machine.
+    x264 = "threads=2:non-deterministic=0:sync-lookahead=0"
+    encoding += ["-x264-params", x264, "-c:a", "aac"]
     exact = ["-fflags", "+bitexact", "-flags:v", "+bitexact", "-flags:a", "+bitexact"]
     encoded = host.outcome([*FFMPEG, *encoding, *exact, film])
     hashed = host.outcome(["ffmpeg", "-v", "error", "-i", film, "-f", "md5", "-"])

@@ -348,6 +348,29 @@ PHP = (
     " $kept[] = ['name' => \"value $i\"]; touch('ready'); sleep(1000);\n"
 )
 
+R = "x <- lapply(1:300000, function(i) i)\nfile.create('ready')\nSys.sleep(1000)\nlength(x)\n"
+GUILE = (
+    "(define kept (map number->string (iota 500000)))\n"
+    "(close-port (open-output-file \"ready\"))\n(sleep 1000)\n(display (length kept))\n"
+)
+PROLOG = (
+    ":- numlist(1, 3000000, L), nb_setval(kept, L),\n"
+    "   open(ready, write, S), close(S), sleep(1000).\n"
+)
+COMMON_LISP = (
+    "(defparameter *kept* (loop for i below 300000 collect (format nil \"~a\" i)))\n"
+    "(close (open \"ready\" :direction :output))\n(sleep 1000)\n"
+)
+ERLANG = (
+    "#!/usr/bin/env escript\nmain(_) -> L = [integer_to_list(X) || X <- lists:seq(1, 500000)],\n"
+    " file:write_file(\"ready\", \"\"), timer:sleep(1000000), io:format(\"~p\", [length(L)]).\n"
+)
+
+
+def erlang(host, port):
+    return child_of(script(["escript"], "a.erl", ERLANG)(host, port), "beam")
+
+
 C_HEAD = """
 #define _GNU_SOURCE
 #include <fcntl.h>
@@ -484,6 +507,13 @@ HOSTS = (
     Explained("ruby", "ruby", script(["ruby"], "a.rb", RUBY)),
     Explained("lua5.4", "lua5.4", script(["lua5.4"], "a.lua", LUA)),
     Explained("php", "php", script(["php"], "a.php", PHP)),
+    Explained("R", "Rscript", script(["Rscript", "--vanilla"], "a.R", R)),
+    Explained("guile", "guile", script(["guile", "--no-auto-compile"], "a.scm", GUILE)),
+    Explained("swipl", "swipl", script(["swipl"], "a.pl", PROLOG)),
+    Explained("sbcl", "sbcl", script(["sbcl", "--script"], "a.lisp", COMMON_LISP)),
+    Explained("ecl", "ecl", script(["ecl", "--shell"], "a.lisp", COMMON_LISP)),
+    Explained("clisp", "clisp", script(["clisp", "-norc"], "a.lisp", COMMON_LISP)),
+    Explained("erlang", "escript", erlang),
     Explained("sqlite3", "sqlite3", sqlite),
     Explained("emacs", "emacs", emacs),
     Explained("curl, 50 downloads", "nginx", curl, "under load"),
