@@ -16,6 +16,7 @@
 #include "tools/serve/bounded_work.h"
 #include "tools/serve/pusher.h"
 #include "tools/serve/shared_replies.h"
+#include "tools/serve/workers.h"
 
 namespace allomon::serve {
 namespace {
@@ -328,6 +329,35 @@ TEST_F(PusherTest, HangingCollectorHoldsNothingUp) {
   WaitFor([&] { return looks_ >= 5; });
   pusher.reset();
   EXPECT_EQ(counts_.dropped, looks_);
+}
+
+// Nobody takes the answers.  Each thread may be making one when the bound is reached.
+TEST(Workers, AnswersThatAreNotTakenAreBounded) {
+  constexpr size_t kBytes = size_t{1} << 20;
+  constexpr int kThreads = 3;
+  constexpr int kJobs = 100;
+  std::atomic<int> made{0};
+  Workers workers(kThreads, 4 * kBytes, [&](const Request&) {
+    ++made;
+    Reply reply = TextReply(200, "");
+    reply.body = std::make_shared<std::string>(kBytes, 'x');
+    return reply;
+  });
+  const std::string request = "GET / HTTP/1.1\r\n\r\n";
+  for (int i = 1; i <= kJobs; ++i) {
+    workers.Add({static_cast<uint64_t>(i), request, request.size(), false, i % 2 == 0});
+  }
+  std::this_thread::sleep_for(milliseconds(100));
+  // The thread for quick requests is one more.
+  EXPECT_GE(made, 4);
+  EXPECT_LE(made, 4 + kThreads + 1);
+  size_t taken = 0;
+  for (const auto until = Clock::now() + std::chrono::seconds(30);
+       taken < kJobs && Clock::now() < until;) {
+    taken += workers.TakeDone().size();
+    std::this_thread::sleep_for(milliseconds(1));
+  }
+  EXPECT_EQ(taken, size_t{kJobs});
 }
 
 }  // namespace

@@ -31,7 +31,9 @@ constexpr int kMostAccepted = 64;  // before other connections get their turn
 class Front::Connections {
  public:
   Connections(int listening, const FrontLimits& limits, Answer answer)
-      : listening_(listening), limits_(limits), workers_(limits.threads, std::move(answer)) {}
+      : listening_(listening),
+        limits_(limits),
+        workers_(limits.threads, limits.unsent_bytes / 2, std::move(answer)) {}
   ~Connections() { close(listening_); }
   Connections(const Connections&) = delete;
   Connections& operator=(const Connections&) = delete;

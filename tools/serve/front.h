@@ -30,7 +30,8 @@ struct FrontLimits {
   Milliseconds closed_time{1'000};  // for an answer to a client that has closed its side
   Milliseconds send_time{60'000};
   // The most bytes of responses that clients have not taken yet; each shared text counts once.
-  // Above it, the connections that have been sending for longest end.
+  // Above it, the connections that have been sending for longest end.  Responses that wait to be
+  // sent may take half as much beside it: no request is answered while they do.
   size_t unsent_bytes = size_t{256} << 20;
 };
 

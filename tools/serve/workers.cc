@@ -9,8 +9,10 @@
 
 namespace allomon::serve {
 
-Workers::Workers(size_t threads, Answer answer)
-    : answer_(std::move(answer)), done_fd_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
+Workers::Workers(size_t threads, size_t most_untaken_bytes, Answer answer)
+    : answer_(std::move(answer)),
+      most_untaken_bytes_(most_untaken_bytes),
+      done_fd_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
   threads_.emplace_back([this] { Work(true); });
   for (size_t i = 0; i < threads; ++i) threads_.emplace_back([this] { Work(false); });
 }
@@ -21,7 +23,7 @@ Workers::~Workers() {
     ends_ = true;
     for (const auto& [id, is_cancelled] : begun_) is_cancelled->store(true);
   }
-  has_jobs_.notify_all();
+  may_begin_.notify_all();
   for (std::thread& thread : threads_) thread.join();
   close(done_fd_);
 }
@@ -31,7 +33,7 @@ void Workers::Add(Job job) {
     const std::lock_guard<std::mutex> lock(mutex_);
     jobs_[job.is_quick].push_back(std::move(job));
   }
-  has_jobs_.notify_all();
+  may_begin_.notify_all();
 }
 
 void Workers::Cancel(uint64_t id) {
@@ -43,11 +45,17 @@ void Workers::Cancel(uint64_t id) {
 }
 
 std::vector<Done> Workers::TakeDone() {
-  const std::lock_guard<std::mutex> lock(mutex_);
-  uint64_t count = 0;
-  const ssize_t got = read(done_fd_, &count, sizeof count);
-  static_cast<void>(got);  // without anything to read nothing is done
-  return std::exchange(done_, {});
+  std::vector<Done> done;
+  {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    uint64_t count = 0;
+    const ssize_t got = read(done_fd_, &count, sizeof count);
+    static_cast<void>(got);  // without anything to read nothing is done
+    done.swap(done_);
+    untaken_bytes_ = 0;
+  }
+  may_begin_.notify_all();
+  return done;
 }
 
 void Workers::Work(bool is_quick) {
@@ -59,7 +67,7 @@ void Workers::Work(bool is_quick) {
 Workers::Flag Workers::Take(bool is_quick, Job* job) {
   std::deque<Job>& jobs = jobs_[is_quick];
   std::unique_lock<std::mutex> lock(mutex_);
-  has_jobs_.wait(lock, [&] { return ends_ || !jobs.empty(); });
+  may_begin_.wait(lock, [&] { return ends_ || (!jobs.empty() && HasRoomLocked()); });
   if (ends_) return nullptr;
   *job = std::move(jobs.front());
   jobs.pop_front();
@@ -83,6 +91,7 @@ Response Workers::Make(const Job& job, const Flag& is_cancelled) const {
 void Workers::Give(Done done) {
   const std::lock_guard<std::mutex> lock(mutex_);
   begun_.erase(done.id);
+  untaken_bytes_ += done.response.size();
   done_.push_back(std::move(done));
   const uint64_t one = 1;
   const ssize_t written = write(done_fd_, &one, sizeof one);

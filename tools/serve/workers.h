@@ -35,7 +35,9 @@ struct Done {
 // Thread safe.
 class Workers {
  public:
-  Workers(size_t threads, Answer answer);
+  // While answers of `most_untaken_bytes` or more are done and not taken, no other job begins:
+  // their memory is bounded by that and one answer for each thread.
+  Workers(size_t threads, size_t most_untaken_bytes, Answer answer);
   // Cancels all jobs, and waits for answers that are being made.
   ~Workers();
   Workers(const Workers&) = delete;
@@ -54,16 +56,19 @@ class Workers {
 
   void Work(bool is_quick);
   Flag Take(bool is_quick, Job* job);
+  bool HasRoomLocked() const { return untaken_bytes_ < most_untaken_bytes_; }
   Response Make(const Job& job, const Flag& is_cancelled) const;
   void Give(Done done);
 
   const Answer answer_;
+  const size_t most_untaken_bytes_;
   const int done_fd_;
   std::mutex mutex_;
-  std::condition_variable has_jobs_;
+  std::condition_variable may_begin_;
   std::deque<Job> jobs_[2];         // ordinary and quick ones
   std::map<uint64_t, Flag> begun_;  // cancellation flags of running jobs, by id
   std::vector<Done> done_;
+  size_t untaken_bytes_ = 0;  // of done_
   bool ends_ = false;
   std::vector<std::thread> threads_;
 };
