@@ -44,6 +44,8 @@ class MarkState {
   uint64_t StartBytes(uint64_t threshold_bytes) const { return pacing.StartBytes(threshold_bytes); }
   // Whether the program makes objects old faster than they are marked.  The world is stopped.
   bool IsLate(uint64_t grown_bytes) const { return is_active() && pacing.IsLate(grown_bytes); }
+  // Whether the marking has let the program make much old.  The world is stopped.
+  bool IsUrgent(uint64_t grown_bytes) const { return is_marking() && pacing.IsUrgent(grown_bytes); }
 
   // --- The thread that marks, a collector that has stopped the world.
 

@@ -8,8 +8,8 @@ namespace allomon::gc::internal {
 namespace {
 
 // Returns the bytes of the holes that a mutator may fill until the next collection.  In a heap that
-// is marked in slices, minor collections must be short, too.  While such a marking is late, small
-// nurseries let the program make few objects old between two slices.
+// is marked in slices, minor collections must be short, too.  While such a marking is urgent or
+// late, small nurseries let the program make few objects old between two slices.
 size_t WantedBytes(HeapCore& heap, const Mutator& mutator) {
   if (!mutator.nursery.has_joined()) return 0;  // its thread is about to give up
   size_t wanted = mutator.nursery.wanted_bytes();
@@ -17,7 +17,7 @@ size_t WantedBytes(HeapCore& heap, const Mutator& mutator) {
   if (heap.cycle.IsLate(heap.grown_bytes)) {
     wanted = NurseryShare::Least(wanted);
   } else if (!has_deep_stack && heap.MayMarkInSlices()) {
-    wanted = heap.share.Part(wanted);
+    wanted = heap.share.Part(wanted, heap.cycle.IsUrgent(heap.grown_bytes));
   }
   return std::min(mutator.nursery.hole_bytes(), wanted);
 }

@@ -24,17 +24,19 @@ class NurseryShare {
     ns_per_byte_ = std::max(std::min(cost, kMostNsPerByte), ns_per_byte_ * kDecay);
   }
 
-  // Returns how much of a nursery of `bytes` to use.
-  size_t Part(size_t bytes) const {
+  // Returns how much of a nursery of `bytes` to use.  `is_urgent`: most of a pause is for marking.
+  size_t Part(size_t bytes, bool is_urgent) const {
     const double ns = survival_ * ns_per_byte_ * static_cast<double>(bytes);
-    if (ns <= kTargetNs) return bytes;
-    const size_t part = static_cast<size_t>(static_cast<double>(bytes) * kTargetNs / ns);
+    const double target_ns = is_urgent ? kUrgentNs : kTargetNs;
+    if (ns <= target_ns) return bytes;
+    const size_t part = static_cast<size_t>(static_cast<double>(bytes) * target_ns / ns);
     return std::max(part, Least(bytes));
   }
   static size_t Least(size_t bytes) { return std::min(bytes, kLeastBytes); }
 
  private:
   static constexpr double kTargetNs = 2e6;
+  static constexpr double kUrgentNs = 2.5e5;  // a tenth of a pause while it marks (mark_slices.h)
   static constexpr size_t kLeastBytes = 256 << 10;
   static constexpr double kDecay = 0.98;  // a half after 35 collections
   static constexpr double kMostNsPerByte = 8;

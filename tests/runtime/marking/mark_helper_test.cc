@@ -13,7 +13,9 @@
 #include "runtime/internal/collect/collection.h"
 #include "runtime/internal/collect/evacuation.h"
 #include "runtime/internal/collect/mark_share.h"
+#include "runtime/internal/collect/mark_slices.h"
 #include "runtime/internal/collect/mark_stack.h"
+#include "runtime/internal/space/nursery_share.h"
 #include "runtime/internal/space/poison.h"
 #include "runtime/weak.h"
 #include "runtime/weak_map.h"
@@ -397,6 +399,27 @@ TEST(CollectorsTest, WhereThereIsOneThreadItCollects) {
   ASSERT_EQ(sched_setaffinity(0, sizeof(one), &one), 0);
   EXPECT_EQ(ParallelCollections(BySeveral(2)), 0u);
   ASSERT_EQ(sched_setaffinity(0, sizeof(all), &all), 0);
+}
+
+// What becomes old during a marking counts as live until the next one.
+TEST(MarkPacingTest, NurseriesAreSmallOnceMuchHasBecomeOldMeanwhile) {
+  constexpr uint64_t kMiB = uint64_t{1} << 20;
+  internal::MarkPacing pacing;
+  pacing.Begin(90 * kMiB, 100 * kMiB);
+  EXPECT_FALSE(pacing.IsUrgent(91 * kMiB));
+  EXPECT_TRUE(pacing.IsUrgent(91 * kMiB + 1));
+  EXPECT_FALSE(pacing.IsLate(91 * kMiB + 1));
+
+  // All objects survive, and a MiB takes 2 ms to promote.
+  internal::NurseryShare share;
+  share.Note(kMiB, kMiB, 2'000'000);
+  EXPECT_EQ(share.Part(4 * kMiB, false), kMiB);
+  EXPECT_EQ(share.Part(4 * kMiB, true), kMiB / 4);
+  // One in ten survives.
+  internal::NurseryShare other;
+  other.Note(kMiB, 10 * kMiB, 2'000'000);
+  EXPECT_EQ(other.Part(4 * kMiB, false), 4 * kMiB);
+  EXPECT_NEAR(static_cast<double>(other.Part(4 * kMiB, true)), 1.25 * kMiB, 8);
 }
 
 }  // namespace
