@@ -3,7 +3,9 @@
 
 #include "tools/load/recording/code_names.h"
 
+#include <dlfcn.h>
 #include <gtest/gtest.h>
+#include <link.h>
 
 #include <cstdint>
 #include <cstdio>
@@ -14,6 +16,8 @@
 #include <string>
 #include <utility>
 #include <vector>
+
+#include "tracker/gates/source_frames.h"
 
 namespace allomon::recording {
 namespace {
@@ -46,6 +50,14 @@ std::string OutputOf(const std::string& command) {
   }
   pclose(pipe);
   return output;
+}
+
+// The library stays loaded.
+uintptr_t LoadedAt(const std::string& path) {
+  void* const library = dlopen(path.c_str(), RTLD_NOW);
+  link_map* map = nullptr;
+  EXPECT_TRUE(library != nullptr && dlinfo(library, RTLD_DI_LINKMAP, &map) == 0) << dlerror();
+  return map == nullptr ? 0 : map->l_addr;
 }
 
 class CodeNamesTest : public testing::Test {
@@ -221,6 +233,13 @@ __attribute__((visibility("hidden"))) int Dropped(int value) {
       EXPECT_EQ(Names(), "shop::Counter::Outer(int) shop.cc:11 ") << version << linker;
       place_ = AddressIn(symbols, " the_bare");
       EXPECT_EQ(Names(), "Bare :0 ") << version << linker;
+      // Allocation gates look in their own process.
+      const std::string own = folder_ + "/lib" + linker + version + ".so";
+      Tool("cp libshop.so " + own);
+      const uintptr_t call = LoadedAt(own) + AddressIn(symbols, " the_call");
+      EXPECT_EQ(ToString(internal::FramesOfCall(call + 1).back()),
+                "shop::Counter::Outer(int)  shop.cc:11")
+          << version << linker;
     }
   }
 }

@@ -87,8 +87,7 @@ void SortByBegin(std::vector<Range>* ranges) {
             [](const Range& a, const Range& b) { return a.begin < b.begin; });
 }
 
-}  // namespace
-
+// The unit of a DIE that has the lines.
 CodeUnit WholeUnitOf(Dwarf_Die lines) {
   CodeUnit unit = {lines, lines, nullptr};
   Dwarf_Die split = {};
@@ -99,12 +98,15 @@ CodeUnit WholeUnitOf(Dwarf_Die lines) {
   return unit;
 }
 
+// The physical nesting around pc below `parent`, innermost first.
 std::vector<Dwarf_Die> ScopesBelow(Dwarf_Die* parent, Dwarf_Addr pc) {
   std::vector<Dwarf_Die> scopes;
   FindScopes(parent, pc, &scopes);
   std::reverse(scopes.begin(), scopes.end());
   return scopes;
 }
+
+}  // namespace
 
 CodeUnits::CodeUnits(Dwfl_Module* module) : symbols_(module) {
   Dwarf* const dwarf = dwfl_module_getdwarf(module, &bias_);

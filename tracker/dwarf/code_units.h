@@ -71,12 +71,6 @@ struct CodeUnit {
   const LiveLines* live_lines = nullptr;  // where libdw's own search would confuse rows
 };
 
-// The unit of a DIE that has the lines.
-CodeUnit WholeUnitOf(Dwarf_Die lines);
-
-// The physical nesting around pc below `parent`, innermost first.
-std::vector<Dwarf_Die> ScopesBelow(Dwarf_Die* parent, Dwarf_Addr pc);
-
 // Memory: 24 bytes for each range of a unit, 48 for each function of a queried unit, and libdw's
 // own.  Not thread safe.
 class CodeUnits {

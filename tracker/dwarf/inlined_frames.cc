@@ -178,20 +178,6 @@ class Position {
   int column_ = 0;
 };
 
-}  // namespace
-
-// libdw returns the nearest symbol below, which is another function's unless its size covers pc.
-std::string SymbolAt(Dwfl_Module* module, Dwarf_Addr pc, Dwarf_Addr start) {
-  GElf_Sym symbol;
-  GElf_Off offset = 0;
-  const char* name = dwfl_module_addrinfo(module, pc, &offset, &symbol, nullptr, nullptr, nullptr);
-  if (name == nullptr) return "";
-  const bool covers = symbol.st_size != 0 ? offset < symbol.st_size : pc - offset == start;
-  return covers ? name : "";
-}
-
-namespace {
-
 // Scopes are innermost first.
 std::vector<DwarfFrame> FramesOf(const CodeUnit& unit, Dwarf_Addr pc, std::vector<Dwarf_Die> scopes,
                                  std::string symbol, QualifiedNames* names) {
@@ -214,17 +200,6 @@ std::vector<DwarfFrame> FramesOf(const CodeUnit& unit, Dwarf_Addr pc, std::vecto
 }
 
 }  // namespace
-
-std::vector<DwarfFrame> FramesAt(Dwfl_Module* module, Dwarf_Addr pc, Dwarf_Addr start) {
-  std::string symbol = SymbolAt(module, pc, start);
-  Dwarf_Addr bias = 0;
-  Dwarf_Die* const lines = dwfl_module_addrdie(module, pc, &bias);
-  if (lines == nullptr) return {{std::move(symbol), "", 0, 0, "", 0, ""}};
-  CodeUnit unit = WholeUnitOf(*lines);
-  QualifiedNames names;
-  return FramesOf(unit, pc - bias, ScopesBelow(&unit.functions, pc - bias), std::move(symbol),
-                  &names);
-}
 
 std::vector<DwarfFrame> FramesAt(CodeUnits* units, Dwarf_Addr pc, Dwarf_Addr start) {
   std::string symbol = units->symbols().At(pc, start);

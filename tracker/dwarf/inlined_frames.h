@@ -32,11 +32,8 @@ struct DwarfFrame {
 
 // Returns the frames at `pc`, innermost inlined call first; the last one, which always exists, is
 // that of the function with this code.  A symbol without a size names only code that starts at it:
-// the code around pc starts at `start`, 0 if that is not known.  Cost: the first query for a module
-// reads its index of compilation units, the first for a unit parses that unit.
-std::vector<DwarfFrame> FramesAt(Dwfl_Module* module, Dwarf_Addr pc, Dwarf_Addr start = 0);
-
-// The same, for many queries about the module of `units`.
+// the code around pc starts at `start`, 0 if that is not known.  Cost: the first query for a unit
+// parses that unit.
 std::vector<DwarfFrame> FramesAt(CodeUnits* units, Dwarf_Addr pc, Dwarf_Addr start);
 
 }  // namespace allomon

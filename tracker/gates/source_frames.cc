@@ -3,6 +3,7 @@
 #include <elfutils/libdwfl.h>
 #include <unistd.h>
 
+#include <memory>
 #include <mutex>
 #include <unordered_map>
 #include <utility>
@@ -33,9 +34,9 @@ std::string ReadableOr(const std::string& symbol) {
   return symbol.empty() ? "[unknown]" : ReadableName(symbol);
 }
 
-std::vector<SourceFrame> FramesInModule(Dwfl_Module* module, Dwarf_Addr pc) {
+std::vector<SourceFrame> FramesInModule(CodeUnits* units, Dwarf_Addr pc) {
   std::vector<SourceFrame> frames;
-  for (DwarfFrame& frame : FramesAt(module, pc)) {
+  for (DwarfFrame& frame : FramesAt(units, pc, 0)) {
     frames.push_back({ReadableOr(frame.symbol), std::move(frame.file), frame.line});
   }
   return frames;
@@ -50,19 +51,33 @@ class Process {
   }
 
  private:
+  // libdwfl rounds segments up by their alignment, so it may give another module's neighbour.
+  Dwfl_Module* ModuleAt(Dwarf_Addr pc) const {
+    Dwfl_Module* const module = dwfl_ == nullptr ? nullptr : dwfl_addrmodule(dwfl_, pc);
+    Dwarf_Addr begin = 0;
+    Dwarf_Addr end = 0;
+    if (module == nullptr) return nullptr;
+    dwfl_module_info(module, nullptr, &begin, &end, nullptr, nullptr, nullptr, nullptr);
+    return begin <= pc && pc < end ? module : nullptr;
+  }
+
   std::vector<SourceFrame> Look(Dwarf_Addr pc) {
-    Dwfl_Module* module = dwfl_ == nullptr ? nullptr : dwfl_addrmodule(dwfl_, pc);
+    Dwfl_Module* module = ModuleAt(pc);
     if (module == nullptr) {  // the first query, or code that was loaded meanwhile
+      units_.clear();
       dwfl_end(dwfl_);
       dwfl_ = ReportThisProcess();
-      module = dwfl_ == nullptr ? nullptr : dwfl_addrmodule(dwfl_, pc);
+      module = ModuleAt(pc);
     }
     if (module == nullptr) return {{"[unknown]", "", 0}};
-    return FramesInModule(module, pc);
+    std::unique_ptr<CodeUnits>& units = units_[module];
+    if (units == nullptr) units = std::make_unique<CodeUnits>(module);
+    return FramesInModule(units.get(), pc);
   }
 
   Dwfl* dwfl_ = nullptr;
-  std::unordered_map<Dwarf_Addr, std::vector<SourceFrame>> known_;  // its elements do not move
+  std::unordered_map<Dwfl_Module*, std::unique_ptr<CodeUnits>> units_;  // of dwfl_
+  std::unordered_map<Dwarf_Addr, std::vector<SourceFrame>> known_;      // its elements do not move
 };
 
 }  // namespace

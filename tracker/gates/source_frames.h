@@ -23,9 +23,9 @@ struct SourceFrame {
 };
 
 // Returns the frames at `return_address` - 1, innermost inlined call first; at least one.  Cost:
-// the first query for a file reads its index of compilation units, and the first for a unit parses
-// the unit.  Later ones look up a table of the addresses queried before.  The table is never
-// emptied, so code that is unloaded and replaced keeps its old names.
+// the first query for a file reads its symbols and the first DIE of each unit, and the first for a
+// unit parses the unit.  Later ones look up a table of the addresses queried before.  The table is
+// never emptied, so code that is unloaded and replaced keeps its old names.
 const std::vector<SourceFrame>& FramesOfCall(uintptr_t return_address);
 
 // Returns "function file:line", or the known parts of it.
