@@ -291,6 +291,31 @@ TEST_P(TimeTest, ThreadsBeyondTheLimitOfPendingSignalsAreCharged) {
   is_said = true;
 }
 
+TEST(ThreadTimersTest, ThreadsWithoutAPlaceAreSaid) {
+  constexpr int kPlaces = 16384;
+  ASSERT_TRUE(internal::ClaimTimerSignal([](internal::ThreadTimer&, const FrameState&) {}));
+  std::atomic<pid_t> id{0};
+  std::atomic<bool> ends{false};
+  std::thread other([&] {
+    id = internal::ThisThread();
+    while (!ends) std::this_thread::yield();
+  });
+  while (id == 0) std::this_thread::yield();
+  std::vector<internal::ThreadTimer*> timers;
+  ::testing::internal::CaptureStderr();
+  for (int i = 0; i <= kPlaces; ++i) {
+    if (internal::ThreadTimer* const timer = internal::TimeThread(id, 1)) timers.push_back(timer);
+  }
+  const std::string said = ::testing::internal::GetCapturedStderr();
+  for (internal::ThreadTimer* const timer : timers) internal::EndTimer(*timer);
+  ends = true;
+  other.join();
+  EXPECT_EQ(timers.size(), size_t{kPlaces});
+  EXPECT_EQ(
+      said,
+      "allomon: 16384 threads at once are timed: the profile lacks the time of further ones\n");
+}
+
 // A timer must not be armed without a rate, nor outlive its profile.
 #if defined(__x86_64__) && !defined(__SANITIZE_THREAD__)
 // The mask is read from the kernel: the C library hides its own signals.

@@ -43,6 +43,7 @@ std::atomic<TickHandler> g_handler{nullptr};
 // From then on timers do not run; their threads' time is charged where they end.
 std::atomic<bool> g_return_is_refused{false};
 std::atomic<bool> g_refusal_is_said{false};
+std::atomic<bool> g_crowd_is_said{false};
 
 uint64_t Nanoseconds(const timespec& time) {
   return static_cast<uint64_t>(time.tv_sec) * 1'000'000'000 + static_cast<uint64_t>(time.tv_nsec);
@@ -168,12 +169,21 @@ void WriteLine(const char* line, size_t bytes) {
   sys::Write(STDERR_FILENO, line, bytes);
 }
 
+template <size_t kBytes>
+void SayOnce(std::atomic<bool>* is_said, const char (&line)[kBytes]) {
+  if (!is_said->exchange(true, std::memory_order_relaxed)) WriteLine(line, kBytes - 1);
+}
+
 void SayThatThreadHasNoTicks() {
-  if (g_refusal_is_said.exchange(true, std::memory_order_relaxed)) return;
-  static constexpr char kLine[] =
-      "allomon: the limit of pending signals (ulimit -i) leaves no timer for further threads: "
-      "their time goes to <unknown>\n";
-  WriteLine(kLine, sizeof(kLine) - 1);
+  SayOnce(&g_refusal_is_said,
+          "allomon: the limit of pending signals (ulimit -i) leaves no timer for further threads: "
+          "their time goes to <unknown>\n");
+}
+
+void SayThatThreadIsLeftOut() {
+  static_assert(kMostThreads == 16384, "in the line");
+  SayOnce(&g_crowd_is_said,
+          "allomon: 16384 threads at once are timed: the profile lacks the time of further ones\n");
 }
 
 }  // namespace
@@ -242,7 +252,7 @@ bool ClaimTimerSignal(TickHandler handler) {
 
 ThreadTimer* TimeThread(pid_t thread_id, uint32_t hz) {
   ThreadTimer* const timer = ClaimTimer();
-  if (timer == nullptr) return nullptr;
+  if (timer == nullptr) return SayThatThreadIsLeftOut(), nullptr;
   timer->clock = ClockOf(thread_id);
   timer->unit.store(nullptr, std::memory_order_relaxed);
   timer->last.store(kUnknownSource, std::memory_order_relaxed);
