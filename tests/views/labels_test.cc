@@ -50,6 +50,12 @@ TEST(LabelsTest, RowForEachValueWithIntervals) {
   EXPECT_EQ(rows[1]["live"], 2e7);
   EXPECT_EQ(rows[2]["value"], "(none)");
   EXPECT_EQ(rows[3]["value"], "(other)");
+  // A share is one of the same metric.
+  for (const char* const metric : {"live_percent", "peak_percent", "alloc_percent"}) {
+    double percent = 0;
+    for (const Object& row : rows) percent += row[metric].get<double>();
+    EXPECT_NEAR(percent, 100, 1e-4) << metric;
+  }
 }
 
 TEST(LabelsTest, TableForPeople) {
