@@ -196,6 +196,20 @@ TEST(JsonTest, SaysWhatItIsAndWhatComesNext) {
   EXPECT_EQ(Object::parse(Json(profile, {"--timeline"}))["view"], "timeline");
 }
 
+TEST(JsonTest, WhatComesNextIsOfTheSameBlocksAndNames) {
+  HandMade made = Server();
+  for (heap::Sample& sample : made.profile.samples) sample.labels = {{"tenant", "a b"}};
+  const Object report = Object::parse(Json(
+      made.profile, {"--focus=parse|grow", "--blocks", "--focus-label=tenant=a b", "--wrappers",
+                     "--by", "label:tenant", "--view=tree", "--debug-dir=/d", "--top=3"}));
+  EXPECT_EQ(report["next"],
+            Object({"allomon report x.pb.gz '--focus=parse|grow' '--focus-label=tenant=a b' "
+                    "--wrappers --by=label:tenant --debug-dir=/d --metric=peak --blocks "
+                    "--view=lines --json"}));
+  EXPECT_THAT(Shown(made.profile, {"--ignore=a b"}),
+              HasSubstr("\nnext: allomon report x.pb.gz '--ignore=a b' --view=callers\n"));
+}
+
 TEST(JsonTest, TypesThatTheProcessKnowsHaveRowsOfTheirOwn) {
   HandMade made;
   const auto add = [&made](const char* type, heap::Source source) {

@@ -1,6 +1,7 @@
 #include "tools/report/table/options.h"
 
 #include <algorithm>
+#include <iterator>
 #include <string_view>
 #include <utility>
 
@@ -10,6 +11,7 @@
 #include "tools/options/values.h"
 #include "tools/report/table/estimates.h"
 #include "tools/report/table/outputs.h"
+#include "tools/text/shell_word.h"
 
 namespace allomon::views {
 namespace {
@@ -306,6 +308,19 @@ absl::Status NotForStacks(const options::Given& given) {
 }
 
 }  // namespace
+
+std::string SelectingOptions(const Options& options) {
+  constexpr std::string_view kSelecting[] = {
+      "--born",     "--outlived",   "--focus",       "--ignore",       "--exclude",
+      "--wrappers", "--by",         "--focus-label", "--ignore-label", "--debug-dir",
+      "--symbols",  "--debuginfod", "--direct",      "--suppressions"};
+  std::string words;
+  for (const options::Given& given : options.given) {
+    if (std::count(std::begin(kSelecting), std::end(kSelecting), given.name) == 0) continue;
+    words += " " + ShellWord(given.name + (given.value.empty() ? "" : "=" + given.value));
+  }
+  return words;
+}
 
 std::string ViewName(View view) {
   for (const Choice<View>& choice : kViews) {

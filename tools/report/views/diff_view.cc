@@ -166,13 +166,13 @@ class DiffView {
   // Lines below functions and trees; of a function that has changed most, its callers.
   void AddNext(Report* report) const {
     const std::string files = ShellWord(options_.files[0]) + " " + ShellWord(options_.files[1]);
-    const std::string metric = MetricOptions(measure_);
+    const std::string options = SelectingOptions(options_) + MetricOptions(measure_);
     if (Marked() == 0) return;
     const char* const view = view_ == View::kFunctions ? "callers" : "lines";
     if (view_ != View::kLines) {
-      report->next.push_back("allomon diff " + files + metric + " --view=" + view + " --json");
+      report->next.push_back("allomon diff " + files + options + " --view=" + view + " --json");
     }
-    report->next.push_back("allomon report " + ShellWord(options_.files[1]) + metric +
+    report->next.push_back("allomon report " + ShellWord(options_.files[1]) + options +
                            " --view=tree --json");
   }
 
