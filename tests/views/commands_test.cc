@@ -121,6 +121,10 @@ TEST_F(CommandsTest, BadOptionsAreSaidInOneLine) {
   ExpectError(Report({"server.pb.gz", "--focus=("}), "--focus: \"(\" is not a regular expression");
   ExpectError(Report({"server.pb.gz", "--leaks", "--timeline"}), "choose one");
   ExpectError(Report({"server.pb.gz", "--picture=x.svg"}), "allomon flame");
+  for (const char* const view : {"--leaks", "--view=ages", "--view=lifetimes"}) {
+    ExpectError(Report({"server.pb.gz", view, "--metric=peak"}), "leave out --metric");
+  }
+  EXPECT_EQ(Report({"server.pb.gz", "--leaks", "--metric=live"}).status, 0);
   ExpectError(Report({"server.pb.gz", "--diff"}), "allomon diff A B");
   ExpectError(Report({"server.pb.gz", "--sort=gc"}), "sort by cur, stack or name");
   ExpectError(Report({"server.pb.gz", "--metrik=live"}), "did you mean --metric?");

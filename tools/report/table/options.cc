@@ -402,6 +402,14 @@ absl::StatusOr<Options> ParseOptions(const std::vector<std::string>& args, Comma
   if (!parsed.ok()) return parsed;
   const bool is_born = !parsed->born.is_all(), is_outlived = parsed->outlived.is_asked;
   if (is_born && is_outlived) return Bad("--born and --outlived: give one of them");
+  const bool is_of_live = parsed->view == View::kLeaks || parsed->view == View::kAges;
+  const bool is_other = parsed->metric.has_value() && parsed->metric != heap::Metric::kLive;
+  if ((is_of_live && is_other) ||
+      (parsed->view == View::kLifetimes && parsed->metric.has_value())) {
+    return Bad(
+        "--leaks and --view=ages are of what is live, --view=lifetimes of what died: leave out "
+        "--metric");
+  }
   const bool is_of_all = parsed->view == View::kLeaks || parsed->view == View::kTimeline ||
                          parsed->view == View::kUnused;
   if (command == Command::kLeaks && parsed->view == View::kPages) {
