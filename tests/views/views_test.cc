@@ -152,6 +152,25 @@ TEST(ViewsTest, TreeShowsTheLargestNodesWithTheirCallers) {
   EXPECT_THAT(text, HasSubstr("3 more smaller nodes; --top=N shows N"));
 }
 
+// Rows without a sum do not end silently.
+TEST(ViewsTest, LeaksAndLifetimesSayHowManyRowsTheyLeaveOut) {
+  HandMade made;
+  for (const char* const name : {"a", "b", "c"}) {
+    heap::Sample& sample = made.Add({name, "main"}, 1e6, 100, 50);
+    sample.ages = {{20, 33, false, {50, 5e7}}};
+    sample.deaths = {{20, 33, false, {50, 5e7}}};
+    sample.labels = {{"tenant", name}};
+  }
+  const auto shown = [&made](const std::vector<std::string>& args) {
+    return Shown(made.profile, args);
+  };
+  for (const char* const view : {"--leaks", "--view=lifetimes"}) {
+    EXPECT_THAT(shown({view, "--top=1"}), HasSubstr("2 more functions; --top=0 shows all\n"));
+    EXPECT_THAT(shown({view, "--top=3"}), Not(HasSubstr("more function")));
+  }
+  EXPECT_THAT(shown({"--leaks", "--by=label:tenant", "--top=2"}), HasSubstr("1 more value; "));
+}
+
 TEST(ViewsTest, LinesTellCallsOfOneFunctionApart) {
   const std::string text =
       Shown(Server().profile, {"--view=lines", "--metric=live", "--sort=stack"});
