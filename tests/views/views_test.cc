@@ -179,6 +179,21 @@ TEST(ViewsTest, LinesTellCallsOfOneFunctionApart) {
   EXPECT_THAT(FirstRow(text, "function"), StartsWith("main"));
 }
 
+// What knows nothing of stacks is not shown as if it were of the chosen ones.
+TEST(ViewsTest, TotalsOfAllStacksAreNotThoseOfTheChosen) {
+  heap::HeapProfile profile = Server().profile;
+  for (const char* const chosen : {"--focus=parse", "--ignore=parse", "--focus-label=tenant"}) {
+    EXPECT_THAT(Failure(profile, {"--view=threads", "--metric=live", chosen}),
+                HasSubstr("threads have totals of all stacks: leave out --focus"));
+    EXPECT_THAT(Failure(profile, {"--timeline", chosen}), HasSubstr("leave out --focus"));
+  }
+  EXPECT_THAT(Shown(profile, {"--view=threads", "--metric=live", "--exclude=parse"}),
+              HasSubstr("\nmain "));
+  for (heap::Sample& sample : profile.samples) sample.thread = 0;
+  EXPECT_THAT(Shown(profile, {"--view=threads", "--metric=live", "--focus=no such function"}),
+              HasSubstr("\nmain              0 B "));
+}
+
 TEST(ViewsTest, RecursionCountsOnce) {
   HandMade made;
   made.Add({"f", "g", "f", "g", "f", "main"}, 1e6, 10, 10);
