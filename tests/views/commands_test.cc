@@ -154,6 +154,23 @@ TEST_F(CommandsTest, GrowthIsAStatusIfAsked) {
   EXPECT_EQ(Diff({"more.pb.gz", "server.pb.gz", "--fail-on-growth"}).status, 0);
 }
 
+// A check that could never fail must not pass.
+TEST_F(CommandsTest, GrowthThatCannotBeToldIsNoSuccess) {
+  Write("small.folded", "main;f 1000\n");
+  Write("large.folded", "main;f 9000000\n");
+  heap::HeapProfile lossy = Server().profile;
+  lossy.missing.samples = 1;
+  WritePprof("lossy.pb.gz", lossy);
+  for (const char* const before : {"small.folded", "lossy.pb.gz"}) {
+    const std::string after = before[0] == 's' ? "large.folded" : "server.pb.gz";
+    EXPECT_EQ(Diff({before, after}).status, 0);
+    const CommandResult asked = Diff({before, after, "--fail-on-growth"});
+    EXPECT_EQ(asked.status, 2);
+    EXPECT_EQ(asked.out, Diff({before, after}).out);
+    EXPECT_THAT(asked.err, StartsWith("allomon diff: --fail-on-growth: growth cannot be told"));
+  }
+}
+
 TEST_F(CommandsTest, HelpNamesTheOptions) {
   EXPECT_THAT(Report({"--help"}).out, AllOf(HasSubstr("--leaks"), HasSubstr("--picture")));
   EXPECT_THAT(Diff({"--help"}).out, HasSubstr("--fail-on-growth"));

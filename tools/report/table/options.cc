@@ -256,7 +256,10 @@ options::CommandText DiffText() {
       "by allomon report --diff."};
   text.words = options::Words::kFiles;
   text.statuses = {
-      {"0", "compared"}, {"1", "a row grew, with --fail-on-growth"}, {"2", "bad input"}};
+      {"0", "compared"},
+      {"1", "a row grew, with --fail-on-growth"},
+      {"2",
+       "bad input; with --fail-on-growth also files of which nothing tells growth from chance"}};
   text.examples = {{"allomon diff --fail-on-growth old.pb.gz new.pb.gz",
                     "a check for a script: 1 if a function allocates more than it did"}};
   text.manual = "tools/report/views/README.md";

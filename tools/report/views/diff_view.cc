@@ -81,6 +81,7 @@ class DiffView {
     difference.report.tables.push_back(Rows());
     AddNext(&difference.report);
     if (changes_.rows.empty()) difference.report.foot.push_back({"nothing is in either", {}});
+    difference.is_testable = HasTests();
     difference.grew =
         std::any_of(changes_.rows.begin(), changes_.rows.end(), [](const Change& change) {
           return change.outcome == Outcome::kGrew || change.outcome == Outcome::kNew;
