@@ -220,6 +220,16 @@ TEST(FlameTest, AFolderThatIsNotThereIsNamed) {
   EXPECT_NE(result.err.find("/nowhere/x.html"), std::string::npos) << result.err;
 }
 
+TEST(FlameTest, AProfileIsNotReplacedByItsPage) {
+  std::ofstream(OutPath()) << "a recording";
+  EXPECT_NE(ErrorOf({OutPath()}).find("name another file"), std::string::npos);
+  EXPECT_NE(ErrorOf({"server", "--diff=" + OutPath()}).find("name another file"),
+            std::string::npos);
+  std::stringstream text;
+  text << std::ifstream(OutPath()).rdbuf();
+  EXPECT_EQ(text.str(), "a recording");
+}
+
 TEST(FlameTest, HelpNeedsNoFile) {
   const CommandResult result = RunFlameWith(LoadMade, {"--help"});
   EXPECT_EQ(result.status, 0);

@@ -132,6 +132,7 @@ TEST_F(CommandsTest, BadOptionsAreSaidInOneLine) {
   ExpectError(Diff({"server.pb.gz", "server.pb.gz", "--sort=gc"}), "--sort is for mlmon.out");
   ExpectError(Diff({"server.pb.gz", "server.pb.gz", "--view=sizes"}),
               "--view: \"sizes\" is not functions, tree, callers or lines");
+  ExpectError(Report({"mlmon.out", "--picture=./mlmon.out"}), "name another file");
   ExpectError(Report({"server.pb.gz", "--frobnicate"}), "unknown option --frobnicate");
   ExpectError(Report({"server.pb.gz", "--top"}), "--top needs a value");
   ExpectError(Diff({"server.pb.gz"}), "two profiles are compared; 1 given");

@@ -403,6 +403,8 @@ const options::Command<Options>& TableOf(Command command) {
 absl::StatusOr<Options> ParseOptions(const std::vector<std::string>& args, Command command) {
   auto parsed = TableOf(command).Parse(args);
   if (!parsed.ok()) return parsed;
+  const absl::Status status = load::CheckOutput("--picture", parsed->picture, parsed->files);
+  if (!status.ok()) return status;
   const bool is_born = !parsed->born.is_all(), is_outlived = parsed->outlived.is_asked;
   if (is_born && is_outlived) return Bad("--born and --outlived: give one of them");
   const bool is_of_live = parsed->view == View::kLeaks || parsed->view == View::kAges;
