@@ -345,6 +345,10 @@ TEST_F(GateCommand, ArgumentsThatCannotBeUsedAreNamed) {
   ExpectBadInput(RunGate({"--baseline"}), "--baseline needs a value");
   ExpectBadInput(RunGate({"--bogus=3"}), "unknown option --bogus=3; --help");
   ExpectBadInput(RunGate({"--update=3"}), "--update takes no value");
+  ExpectBadInput(RunGate({"--update", "--baseline=a", "--current=b", "--history=c"}),
+                 "leave out --history");
+  ExpectBadInput(RunGate({"--history=c", "--commit=d"}), "name it by --current");
+  ExpectBadInput(RunGate({"--history=c", "--profile=d"}), "name it by --current");
   for (const char* growth : {"5", "0.05", "", "%", "-1%", "five", "5%%", "nan%", "1e999%"}) {
     ExpectBadInput(Compare(base_, base_, {std::string("--max-growth=") + growth}),
                    "is not a percentage; write for example 5%");

@@ -60,6 +60,12 @@ absl::Status Check(const Options& options) {
       return Bad("--current=FILE is missing: without it --history only shows what is there");
     }
   }
+  if (has_history && options.update) {
+    return Bad("--update writes the baseline and keeps no run: leave out --history");
+  }
+  if (options.current.empty() && !(options.commit.empty() && options.profile.empty())) {
+    return Bad("--commit and --profile are of a run; name it by --current=FILE");
+  }
   if (!has_history && !options.commit.empty()) {
     return Bad("--commit is of use with --history=DIR alone");
   }
