@@ -289,6 +289,30 @@ TEST(JsonTest, IsBoundedByItsLastRows) {
             whole);
 }
 
+// A row for all that --top leaves out would look like one more function.
+TEST(JsonTest, RowsThatAreNotShownAreNoRow) {
+  HandMade made;
+  for (int i = 0; i < 5; ++i) {
+    heap::Sample& sample = made.Add({"f" + std::to_string(i), "main"}, 16, 1000, 900);
+    sample.labels = {{"tenant", std::to_string(i)}};
+    sample.ages = {{20, 33, false, {900, 14400}}};
+    sample.deaths = {{20, 33, false, {100, 1600}}};
+  }
+  const auto rows = [&made](const std::string& view, const std::string& key, size_t all) {
+    const Object report = Object::parse(Json(made.profile, {view, "--top=2"}));
+    EXPECT_EQ(report[key].size(), 2u) << view;
+    EXPECT_EQ(report["left_out"], Object({{key, all - 2}})) << view;
+    EXPECT_THAT(Csv(made.profile, {view, "--top=2"}), Not(HasSubstr("more"))) << view;
+    EXPECT_FALSE(Object::parse(Json(made.profile, {view})).contains("left_out")) << view;
+  };
+  rows("--view=functions", "functions", 6);
+  rows("--view=lines", "lines", 6);
+  rows("--view=types", "types", 5);
+  rows("--by=label:tenant", "labels", 5);
+  rows("--leaks", "leaks", 5);
+  rows("--view=tree", "tree", 6);
+}
+
 // A file may claim anything.
 TEST(JsonTest, IsBoundedWhateverItsTextsAre) {
   HandMade made = Server();

@@ -215,9 +215,10 @@ class DiffView {
       }
       table.rows.push_back(CellsOf(change));
     }
-    if (left > 0 && for_people) {
-      table.rows.emplace_back(table.columns.size());
-      table.rows.back()[0] = TextCell(MoreText(left, "row"), Paint::kDim);
+    if (left > 0) {
+      std::vector<Cell> more(table.columns.size());
+      more[0] = TextCell(MoreText(left, "row"), Paint::kDim);
+      table.AddRest(std::move(more), left);
     }
     return table;
   }

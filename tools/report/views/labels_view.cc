@@ -50,7 +50,7 @@ class LabelsView {
     table.columns.push_back({"", "", Column::Kind::kBar, kDropBar});
     const size_t shown = scene_.rows == 0 ? rows_.size() : std::min(rows_.size(), scene_.rows);
     for (size_t i = 0; i < shown; ++i) table.rows.push_back(CellsOf(rows_[i]));
-    if (shown < rows_.size()) table.rows.push_back(Rest(shown));
+    if (shown < rows_.size()) table.AddRest(Rest(shown), rows_.size() - shown);
     return table;
   }
 

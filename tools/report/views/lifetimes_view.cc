@@ -64,6 +64,7 @@ class LifetimesView {
     table.columns.push_back(
         {"other_thread_percent", "by others", Column::Kind::kNumber, kDropShare});
     for (size_t i = 0; i < rows_.size() - LeftOut(); ++i) table.rows.push_back(CellsOf(rows_[i]));
+    table.left_out = LeftOut();
     return table;
   }
 
