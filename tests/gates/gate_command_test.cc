@@ -355,6 +355,27 @@ TEST_F(GateCommand, ArgumentsThatCannotBeUsedAreNamed) {
   }
 }
 
+// Of repetitions the smallest counts, so that of two benchmarks one would never be seen.
+TEST_F(GateCommand, TwoBenchmarksOfOneNameAreRefused) {
+  const auto entry = [](double allocations, int repetition) {
+    return Entry("BM_A", Memory(allocations, 8, 8) +
+                             ", \"repetition_index\": " + std::to_string(repetition));
+  };
+  const std::string twice = Run(entry(1, 0) + "," + entry(100, 0));
+  ExpectBadInput(Compare(twice, twice), "now.json: BM_A: two benchmarks have this name");
+  const std::string repeated = Run(entry(1, 0) + "," + entry(1, 1));
+  EXPECT_EQ(Compare(repeated, repeated).status, 0);
+}
+
+TEST_F(GateCommand, NamesDoNotControlTheTerminal) {
+  const auto run = [](int allocations) {
+    return Run(Entry("BM_\\u001b[31m\\n", Memory(allocations, 8, 8)));
+  };
+  const std::string out = Compare(run(1), run(2)).out;
+  EXPECT_THAT(out, AllOf(HasSubstr("BM_\\x1b[31m\\x0a"), Not(HasSubstr("\x1b"))));
+  ExpectBadInput(Compare(run(1), Run(Entry("\\u001b", "\"x\": 1"))), "\\x1b: no allocation");
+}
+
 TEST_F(GateCommand, OutputThatCannotBeWrittenFails) {
   const std::string nowhere = testing::TempDir() + "no/such/folder/x";
   ExpectBadInput(Compare(base_, base_, {"--junit=" + nowhere}), nowhere);

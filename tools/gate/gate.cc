@@ -13,6 +13,7 @@
 #include "tools/options/choices.h"
 #include "tools/options/documents.h"
 #include "tools/options/values.h"
+#include "tools/text/plain_text.h"
 #include "tracker/formats/write_file.h"
 
 namespace allomon::gate {
@@ -92,7 +93,9 @@ options::CommandText Text() {
   return text;
 }
 
-Result BadInput(const std::string& line) { return {2, "", "allomon gate: " + line + "\n"}; }
+Result BadInput(const std::string& line) {
+  return {2, "", "allomon gate: " + Printable(line, Charset::kUtf8) + "\n"};
+}
 
 Result BadInput(const absl::Status& status) { return BadInput(std::string(status.message())); }
 
