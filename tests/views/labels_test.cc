@@ -158,6 +158,13 @@ TEST(LabelsTest, WhatIsWrongIsOneLine) {
   EXPECT_THAT(refused("--focus-label==acme"), HasSubstr("is not KEY=VALUE"));
 }
 
+// What a recording without samples lacks is no fault of its kind.
+TEST(LabelsTest, WithoutSamplesTheRateIsTheReason) {
+  for (const char* const by : {"--by=label:tenant", "--by=type", "--by=source"}) {
+    EXPECT_THAT(Failure(HandMade().profile, {by}), HasSubstr("there is no sampled block, and"));
+  }
+}
+
 TEST(LabelsTest, DifferenceOfTenants) {
   const HandMade before = Tenants();
   HandMade after = Tenants();
