@@ -27,6 +27,8 @@ absl::StatusOr<heap::HeapProfile> LoadMade(const std::string& path, const NameSo
   if (path == "no_peak") profile.has[static_cast<size_t>(heap::Metric::kPeak)] = false;
   if (path == "nothing") profile.has = {};
   if (path == "only_bytes") profile.has_blocks = false;
+  if (path == "no_rate") profile.rate = 0;
+  if (path == "lost_ends") profile.missing.ends = 1;
   if (path == "labelled") {
     for (size_t i = 0; i < profile.samples.size(); i += 2) {
       profile.samples[i].labels = {{"tenant", i % 4 == 0 ? "acme" : "zeta"}};
@@ -155,6 +157,23 @@ TEST(FlameTest, TheFirstMetricIsThePeakOrWhatThereIs) {
   EXPECT_EQ(DataOf(PageOf({"server", "--metric=temporary"}))["metric"], "temporary");
 }
 
+// The page must not call amounts exact if no rate is known or something was lost.
+TEST(FlameTest, AmountsOfUnknownPrecisionHaveNoIntervals) {
+  const auto has_intervals = [](const std::vector<std::string>& args) {
+    const json data = DataOf(PageOf(args));
+    std::string names;
+    for (const json& metric : data["metrics"]) {
+      if (metric["hasIntervals"]) names += metric["name"].get<std::string>() + " ";
+    }
+    return names;
+  };
+  EXPECT_EQ(has_intervals({"server"}), "alloc peak live temporary ");
+  EXPECT_EQ(has_intervals({"no_rate"}), "");
+  EXPECT_EQ(has_intervals({"server", "no_rate"}), "");
+  EXPECT_EQ(has_intervals({"server", "--diff=no_rate"}), "");
+  EXPECT_EQ(has_intervals({"lost_ends"}), "alloc peak live ");
+}
+
 TEST(FlameTest, BlocksAreNotOfferedWhereOneProfileLacksThem) {
   EXPECT_EQ(DataOf(PageOf({"server"}))["hasBlocks"], true);
   EXPECT_EQ(DataOf(PageOf({"server", "--diff=only_bytes"}))["hasBlocks"], false);
@@ -199,6 +218,16 @@ TEST(FlameTest, AFolderThatIsNotThereIsNamed) {
   const CommandResult result = RunFlameWith(LoadMade, {"server", "-o", "/nowhere/x.html"});
   EXPECT_EQ(result.status, 2);
   EXPECT_NE(result.err.find("/nowhere/x.html"), std::string::npos) << result.err;
+}
+
+TEST(FlameTest, AProfileIsNotReplacedByItsPage) {
+  std::ofstream(OutPath()) << "a recording";
+  EXPECT_NE(ErrorOf({OutPath()}).find("name another file"), std::string::npos);
+  EXPECT_NE(ErrorOf({"server", "--diff=" + OutPath()}).find("name another file"),
+            std::string::npos);
+  std::stringstream text;
+  text << std::ifstream(OutPath()).rdbuf();
+  EXPECT_EQ(text.str(), "a recording");
 }
 
 TEST(FlameTest, HelpNeedsNoFile) {

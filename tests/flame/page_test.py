@@ -511,6 +511,7 @@ class PageTest(unittest.TestCase):
         self.assertIn("</script><script>document.title='owned'</script>", names)
         self.assertIn("\\xff\\xfe\\x1b[31m{{script}}", names)
         self.assertIn("__proto__", names)
+        self.assertEqual({row[5] for row in self.rows()}, {""}, "no rate is known")
         for share in 0.1, 0.3, 0.5, 0.7, 0.9:
             self.hover(share, 2)
             self.click(share, 2)

@@ -345,10 +345,35 @@ TEST_F(GateCommand, ArgumentsThatCannotBeUsedAreNamed) {
   ExpectBadInput(RunGate({"--baseline"}), "--baseline needs a value");
   ExpectBadInput(RunGate({"--bogus=3"}), "unknown option --bogus=3; --help");
   ExpectBadInput(RunGate({"--update=3"}), "--update takes no value");
+  ExpectBadInput(RunGate({"--update", "--baseline=a", "--current=b", "--history=c"}),
+                 "leave out --history");
+  ExpectBadInput(RunGate({"--history=c", "--commit=d"}), "name it by --current");
+  ExpectBadInput(RunGate({"--history=c", "--profile=d"}), "name it by --current");
   for (const char* growth : {"5", "0.05", "", "%", "-1%", "five", "5%%", "nan%", "1e999%"}) {
     ExpectBadInput(Compare(base_, base_, {std::string("--max-growth=") + growth}),
                    "is not a percentage; write for example 5%");
   }
+}
+
+// Of repetitions the smallest counts, so that of two benchmarks one would never be seen.
+TEST_F(GateCommand, TwoBenchmarksOfOneNameAreRefused) {
+  const auto entry = [](double allocations, int repetition) {
+    return Entry("BM_A", Memory(allocations, 8, 8) +
+                             ", \"repetition_index\": " + std::to_string(repetition));
+  };
+  const std::string twice = Run(entry(1, 0) + "," + entry(100, 0));
+  ExpectBadInput(Compare(twice, twice), "now.json: BM_A: two benchmarks have this name");
+  const std::string repeated = Run(entry(1, 0) + "," + entry(1, 1));
+  EXPECT_EQ(Compare(repeated, repeated).status, 0);
+}
+
+TEST_F(GateCommand, NamesDoNotControlTheTerminal) {
+  const auto run = [](int allocations) {
+    return Run(Entry("BM_\\u001b[31m\\n", Memory(allocations, 8, 8)));
+  };
+  const std::string out = Compare(run(1), run(2)).out;
+  EXPECT_THAT(out, AllOf(HasSubstr("BM_\\x1b[31m\\x0a"), Not(HasSubstr("\x1b"))));
+  ExpectBadInput(Compare(run(1), Run(Entry("\\u001b", "\"x\": 1"))), "\\x1b: no allocation");
 }
 
 TEST_F(GateCommand, OutputThatCannotBeWrittenFails) {

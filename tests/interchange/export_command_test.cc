@@ -208,6 +208,18 @@ TEST_F(ExportCommandTest, MlmonWithoutItsNames) {
   ExpectError({"--format=mlmon", "a.pb.gz"}, "--format=mlmon is more than one file; name");
 }
 
+// Only a pprof file may take the place of the profile that it is made of.
+TEST_F(ExportCommandTest, OutputThatIsTheProfile) {
+  const std::string bytes = Read("a.pb.gz");
+  for (const char* const format : {"csv", "mlmon", "heap_v2"}) {
+    ExpectError({"--format", format, "-o", "./a.pb.gz", "a.pb.gz"},
+                "./a.pb.gz is a profile that is read: name another file");
+  }
+  EXPECT_EQ(Read("a.pb.gz"), bytes);
+  Out({"--format=pprof", "-o", "a.pb.gz", "a.pb.gz"});
+  EXPECT_EQ(Read("a.pb.gz"), bytes);
+}
+
 TEST_F(ExportCommandTest, OutputThatCannotBeWrittenLeavesTheOldOne) {
   ExpectError({"--format=csv", "-o", "none/out.csv", "a.pb.gz"}, "cannot write none/out.csv");
   Write("out.heap", "old");

@@ -122,6 +122,33 @@ TEST(JsonTest, HasEverything) {
   EXPECT_EQ(sample.at("deaths")[0].at("log2_nanos"), 12);
 }
 
+TEST(JsonTest, HasWhatFewProfilesHave) {
+  HeapProfile profile = testing::LargeProfile(1);
+  profile.has_ends = true;
+  profile.malloc_file = "/lib/libc.so.6";
+  profile.timeline = {{1, 2, 3, 4, 5}, {2, 2, 3, 4, 0}};
+  profile.locations[0].new_type = "Node";
+  profile.locations[0].lines = {{0, 7, 9}};
+  heap::Sample& sample = profile.samples[0];
+  sample.labels = {{"request", "7"}};
+  sample.sizes = {{24, {2, 48}, true}};
+  sample.outlived = {{0, true, {10, 12, false, {1, 24}, 3}}};
+  const Json json = Json::parse(testing::Export("json", profile, Metric::kLive));
+  EXPECT_EQ(json.at("has_ends"), true);
+  EXPECT_EQ(json.at("malloc_file"), "/lib/libc.so.6");
+  EXPECT_EQ(json.at("timeline")[0].at("resident_bytes"), 5);
+  EXPECT_TRUE(json.at("timeline")[1].at("resident_bytes").is_null());
+  EXPECT_EQ(json.at("locations")[0].at("new_type"), "Node");
+  EXPECT_EQ(json.at("locations")[0].at("lines")[0].at("column"), 9);
+  const Json& shown = json.at("samples")[0];
+  EXPECT_EQ(shown.at("sizes"),
+            Json::array({{{"size_bytes", 24}, {"is_mean", true}, {"blocks", 2}, {"bytes", 48}}}));
+  ASSERT_EQ(shown.at("outlived").size(), 1u);
+  EXPECT_EQ(shown.at("outlived")[0].at("label"), 0);
+  EXPECT_EQ(shown.at("outlived")[0].at("is_innermost"), true);
+  EXPECT_EQ(shown.at("outlived")[0].at("eighth"), 3);
+}
+
 TEST(JsonTest, WhatIsNotKnownIsNull) {
   HeapProfile profile = testing::LargeProfile(1);
   profile.samples[0].has_size = false;

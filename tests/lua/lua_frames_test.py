@@ -141,6 +141,49 @@ class LuaFrames(Case):
 
         self.for_each_lua(check)
 
+    def test_stripped_functions_at_the_same_lines(self):
+        """Without debug information only their contents tell them apart."""
+        text = (
+            "local function make(name, fill, size)\n"
+            "  local rep = 'string.rep(\"' .. fill .. '\", ' .. size .. ')'\n"
+            "  local text = 'function ' .. name .. '() local s = ' .. rep .. ' return s end'\n"
+            "  load(string.dump(load(text), true))()\n"
+            "end\n"
+            "make('alpha', 'x', 700000)\n"
+            "make('beta', 'x', 900000)\n"
+            "make('gamma', 'y', 900000)\n"
+            "kept = { alpha(), beta(), gamma() }\n"
+            "os.exit(0, false)\n"
+        )
+
+        def check(lua):
+            self.write("app.lua", text)
+            self.run_lua(lua, ["app.lua"])
+            stacks = Process(self.path("x.rec")).interpreted_stacks()
+            names = [[frames[0][0] for frames, _ in stacks[size + HEADER]]
+                     for size in (700000, 900000)]
+            self.assertEqual([sorted(some) for some in names], [["alpha"], ["beta", "gamma"]])
+
+        self.for_each_lua(check)
+
+    def test_functions_on_one_line_have_their_own_names(self):
+        """A function in another one, on its line, is not the other one."""
+        text = (
+            "function fill(n) kept = string.rep('x', n) end\n"
+            "function outer() pcall(function() fill(700000) end) end\n"
+            "outer()\n"
+            "os.exit(0, false)\n"
+        )
+
+        def check(lua):
+            self.write("app.lua", text)
+            self.run_lua(lua, ["app.lua"])
+            ((frames, _),) = Process(self.path("x.rec")).interpreted_stacks()[700000 + HEADER]
+            self.assertEqual([name for name, *_ in frames],
+                             ["fill", "<app.lua:2>", "outer", "main chunk"])
+
+        self.for_each_lua(check)
+
     def test_allomon_run(self):
         text = "local function fill() kept = string.rep('x', 1000000) end\nfill()\n"
 

@@ -169,6 +169,17 @@ TEST(RoundTripTest, AmountsWithFractionsAreRounded) {
   ExpectSame(profile, ThereAndBack(profile));
 }
 
+// A program may give a label the name that pprof files have for threads.
+TEST(RoundTripTest, LabelsNamedThread) {
+  HeapProfile profile = SmallProfile();
+  ASSERT_EQ(profile.threads[0].name, "cook");
+  for (heap::Sample& sample : profile.samples) {
+    sample.thread = heap::kNone;
+    sample.labels.insert(sample.labels.begin(), {"thread", "cook"});
+  }
+  ExpectSame(profile, ThereAndBack(profile));
+}
+
 TEST(RoundTripTest, OnlyBytes) {
   HeapProfile profile = SmallProfile();
   profile.has_blocks = false;

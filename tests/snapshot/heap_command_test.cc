@@ -124,6 +124,25 @@ Bytes        2      +1  1.5 KiB  +500 B
   EXPECT_EQ(Run({after, "--diff", after}).out, after + ": since " + after + "\n\nno change\n");
 }
 
+// Objects without bytes count as in the snapshot's own table; only groups of roots do not.
+TEST_F(HeapCommand, DiffCountsObjectsWithoutBytes) {
+  const TestGraph small = {{{"(GC roots)", 0, true}, {"(Globals)", 0}, {"Mark", 0}, {"Mark", 0}},
+                           {{0, 1}, {1, 2}, {1, 3}}};
+  TestGraph larger = small;
+  larger.nodes[3].self_bytes = 8;
+  larger.nodes.push_back({"Mark", 0});
+  larger.edges.push_back({1, 4});
+  const std::string before = Write("small.heapsnapshot", TextOf(small));
+  const std::string after = Write("larger.heapsnapshot", TextOf(larger));
+  EXPECT_NE(Run({after}).out.find(": 3 objects, 8 B\n"), std::string::npos);
+  EXPECT_EQ(Run({after, "--diff", before}).out, after + ": since " + before + R"(
+
+type   objects  growth  bytes  growth
+Mark         3      +1    8 B    +8 B
+(all)        3      +1    8 B    +8 B
+)");
+}
+
 TEST_F(HeapCommand, LinesFitEightyColumns) {
   TestGraph graph = Cache();
   graph.nodes[3].name = std::string(300, 'x');

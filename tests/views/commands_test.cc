@@ -121,6 +121,10 @@ TEST_F(CommandsTest, BadOptionsAreSaidInOneLine) {
   ExpectError(Report({"server.pb.gz", "--focus=("}), "--focus: \"(\" is not a regular expression");
   ExpectError(Report({"server.pb.gz", "--leaks", "--timeline"}), "choose one");
   ExpectError(Report({"server.pb.gz", "--picture=x.svg"}), "allomon flame");
+  for (const char* const view : {"--leaks", "--view=ages", "--view=lifetimes"}) {
+    ExpectError(Report({"server.pb.gz", view, "--metric=peak"}), "leave out --metric");
+  }
+  EXPECT_EQ(Report({"server.pb.gz", "--leaks", "--metric=live"}).status, 0);
   ExpectError(Report({"server.pb.gz", "--diff"}), "allomon diff A B");
   ExpectError(Report({"server.pb.gz", "--sort=gc"}), "sort by cur, stack or name");
   ExpectError(Report({"server.pb.gz", "--metrik=live"}), "did you mean --metric?");
@@ -128,6 +132,7 @@ TEST_F(CommandsTest, BadOptionsAreSaidInOneLine) {
   ExpectError(Diff({"server.pb.gz", "server.pb.gz", "--sort=gc"}), "--sort is for mlmon.out");
   ExpectError(Diff({"server.pb.gz", "server.pb.gz", "--view=sizes"}),
               "--view: \"sizes\" is not functions, tree, callers or lines");
+  ExpectError(Report({"mlmon.out", "--picture=./mlmon.out"}), "name another file");
   ExpectError(Report({"server.pb.gz", "--frobnicate"}), "unknown option --frobnicate");
   ExpectError(Report({"server.pb.gz", "--top"}), "--top needs a value");
   ExpectError(Diff({"server.pb.gz"}), "two profiles are compared; 1 given");
@@ -148,6 +153,23 @@ TEST_F(CommandsTest, GrowthIsAStatusIfAsked) {
   EXPECT_EQ(Diff({"server.pb.gz", "more.pb.gz"}).status, 0);
   EXPECT_EQ(Diff({"server.pb.gz", "more.pb.gz", "--fail-on-growth"}).status, 1);
   EXPECT_EQ(Diff({"more.pb.gz", "server.pb.gz", "--fail-on-growth"}).status, 0);
+}
+
+// A check that could never fail must not pass.
+TEST_F(CommandsTest, GrowthThatCannotBeToldIsNoSuccess) {
+  Write("small.folded", "main;f 1000\n");
+  Write("large.folded", "main;f 9000000\n");
+  heap::HeapProfile lossy = Server().profile;
+  lossy.missing.samples = 1;
+  WritePprof("lossy.pb.gz", lossy);
+  for (const char* const before : {"small.folded", "lossy.pb.gz"}) {
+    const std::string after = before[0] == 's' ? "large.folded" : "server.pb.gz";
+    EXPECT_EQ(Diff({before, after}).status, 0);
+    const CommandResult asked = Diff({before, after, "--fail-on-growth"});
+    EXPECT_EQ(asked.status, 2);
+    EXPECT_EQ(asked.out, Diff({before, after}).out);
+    EXPECT_THAT(asked.err, StartsWith("allomon diff: --fail-on-growth: growth cannot be told"));
+  }
 }
 
 TEST_F(CommandsTest, HelpNamesTheOptions) {

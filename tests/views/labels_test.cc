@@ -50,6 +50,12 @@ TEST(LabelsTest, RowForEachValueWithIntervals) {
   EXPECT_EQ(rows[1]["live"], 2e7);
   EXPECT_EQ(rows[2]["value"], "(none)");
   EXPECT_EQ(rows[3]["value"], "(other)");
+  // A share is one of the same metric.
+  for (const char* const metric : {"live_percent", "peak_percent", "alloc_percent"}) {
+    double percent = 0;
+    for (const Object& row : rows) percent += row[metric].get<double>();
+    EXPECT_NEAR(percent, 100, 1e-4) << metric;
+  }
 }
 
 TEST(LabelsTest, TableForPeople) {
@@ -150,6 +156,13 @@ TEST(LabelsTest, WhatIsWrongIsOneLine) {
             "--by: \"tenant\" is not label:KEY, such as label:tenant, or type, or source");
   EXPECT_THAT(refused("--by=label:"), HasSubstr("is not label:KEY"));
   EXPECT_THAT(refused("--focus-label==acme"), HasSubstr("is not KEY=VALUE"));
+}
+
+// What a recording without samples lacks is no fault of its kind.
+TEST(LabelsTest, WithoutSamplesTheRateIsTheReason) {
+  for (const char* const by : {"--by=label:tenant", "--by=type", "--by=source"}) {
+    EXPECT_THAT(Failure(HandMade().profile, {by}), HasSubstr("there is no sampled block, and"));
+  }
 }
 
 TEST(LabelsTest, DifferenceOfTenants) {

@@ -152,12 +152,46 @@ TEST(ViewsTest, TreeShowsTheLargestNodesWithTheirCallers) {
   EXPECT_THAT(text, HasSubstr("3 more smaller nodes; --top=N shows N"));
 }
 
+// Rows without a sum do not end silently.
+TEST(ViewsTest, LeaksAndLifetimesSayHowManyRowsTheyLeaveOut) {
+  HandMade made;
+  for (const char* const name : {"a", "b", "c"}) {
+    heap::Sample& sample = made.Add({name, "main"}, 1e6, 100, 50);
+    sample.ages = {{20, 33, false, {50, 5e7}}};
+    sample.deaths = {{20, 33, false, {50, 5e7}}};
+    sample.labels = {{"tenant", name}};
+  }
+  const auto shown = [&made](const std::vector<std::string>& args) {
+    return Shown(made.profile, args);
+  };
+  for (const char* const view : {"--leaks", "--view=lifetimes"}) {
+    EXPECT_THAT(shown({view, "--top=1"}), HasSubstr("2 more functions; --top=0 shows all\n"));
+    EXPECT_THAT(shown({view, "--top=3"}), Not(HasSubstr("more function")));
+  }
+  EXPECT_THAT(shown({"--leaks", "--by=label:tenant", "--top=2"}), HasSubstr("1 more value; "));
+}
+
 TEST(ViewsTest, LinesTellCallsOfOneFunctionApart) {
   const std::string text =
       Shown(Server().profile, {"--view=lines", "--metric=live", "--sort=stack"});
   EXPECT_THAT(text, HasSubstr("server.cc:40"));
   EXPECT_THAT(text, HasSubstr("server.cc:44"));
   EXPECT_THAT(FirstRow(text, "function"), StartsWith("main"));
+}
+
+// What knows nothing of stacks is not shown as if it were of the chosen ones.
+TEST(ViewsTest, TotalsOfAllStacksAreNotThoseOfTheChosen) {
+  heap::HeapProfile profile = Server().profile;
+  for (const char* const chosen : {"--focus=parse", "--ignore=parse", "--focus-label=tenant"}) {
+    EXPECT_THAT(Failure(profile, {"--view=threads", "--metric=live", chosen}),
+                HasSubstr("threads have totals of all stacks: leave out --focus"));
+    EXPECT_THAT(Failure(profile, {"--timeline", chosen}), HasSubstr("leave out --focus"));
+  }
+  EXPECT_THAT(Shown(profile, {"--view=threads", "--metric=live", "--exclude=parse"}),
+              HasSubstr("\nmain "));
+  for (heap::Sample& sample : profile.samples) sample.thread = 0;
+  EXPECT_THAT(Shown(profile, {"--view=threads", "--metric=live", "--focus=no such function"}),
+              HasSubstr("\nmain              0 B "));
 }
 
 TEST(ViewsTest, RecursionCountsOnce) {
@@ -194,6 +228,20 @@ TEST(JsonTest, SaysWhatItIsAndWhatComesNext) {
   }
   EXPECT_EQ(Object::parse(Json(profile, {"--leaks"}))["view"], "leaks");
   EXPECT_EQ(Object::parse(Json(profile, {"--timeline"}))["view"], "timeline");
+}
+
+TEST(JsonTest, WhatComesNextIsOfTheSameBlocksAndNames) {
+  HandMade made = Server();
+  for (heap::Sample& sample : made.profile.samples) sample.labels = {{"tenant", "a b"}};
+  const Object report = Object::parse(Json(
+      made.profile, {"--focus=parse|grow", "--blocks", "--focus-label=tenant=a b", "--wrappers",
+                     "--by", "label:tenant", "--view=tree", "--debug-dir=/d", "--top=3"}));
+  EXPECT_EQ(report["next"],
+            Object({"allomon report x.pb.gz '--focus=parse|grow' '--focus-label=tenant=a b' "
+                    "--wrappers --by=label:tenant --debug-dir=/d --metric=peak --blocks "
+                    "--view=lines --json"}));
+  EXPECT_THAT(Shown(made.profile, {"--ignore=a b"}),
+              HasSubstr("\nnext: allomon report x.pb.gz '--ignore=a b' --view=callers\n"));
 }
 
 TEST(JsonTest, TypesThatTheProcessKnowsHaveRowsOfTheirOwn) {
@@ -239,6 +287,30 @@ TEST(JsonTest, IsBoundedByItsLastRows) {
   }
   EXPECT_EQ(Object::parse(Json(made.profile, {"--metric=alloc", "--top=0", "--max-bytes=1g"})),
             whole);
+}
+
+// A row for all that --top leaves out would look like one more function.
+TEST(JsonTest, RowsThatAreNotShownAreNoRow) {
+  HandMade made;
+  for (int i = 0; i < 5; ++i) {
+    heap::Sample& sample = made.Add({"f" + std::to_string(i), "main"}, 16, 1000, 900);
+    sample.labels = {{"tenant", std::to_string(i)}};
+    sample.ages = {{20, 33, false, {900, 14400}}};
+    sample.deaths = {{20, 33, false, {100, 1600}}};
+  }
+  const auto rows = [&made](const std::string& view, const std::string& key, size_t all) {
+    const Object report = Object::parse(Json(made.profile, {view, "--top=2"}));
+    EXPECT_EQ(report[key].size(), 2u) << view;
+    EXPECT_EQ(report["left_out"], Object({{key, all - 2}})) << view;
+    EXPECT_THAT(Csv(made.profile, {view, "--top=2"}), Not(HasSubstr("more"))) << view;
+    EXPECT_FALSE(Object::parse(Json(made.profile, {view})).contains("left_out")) << view;
+  };
+  rows("--view=functions", "functions", 6);
+  rows("--view=lines", "lines", 6);
+  rows("--view=types", "types", 5);
+  rows("--by=label:tenant", "labels", 5);
+  rows("--leaks", "leaks", 5);
+  rows("--view=tree", "tree", 6);
 }
 
 // A file may claim anything.

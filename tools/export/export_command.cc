@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "tools/export/export.h"
+#include "tools/export/exporters.h"
 #include "tools/heap/computed_label.h"
 #include "tools/heap/heap_profile.h"
 #include "tools/heap/labels.h"
@@ -65,7 +66,9 @@ absl::Status AddFile(const std::string& name, ExportOptions* options) {
 absl::Status Check(const ExportOptions& options) {
   if (options.format == nullptr) return Bad("name a format: --format=" + FormatNames());
   if (options.files.empty()) return Bad("name the heap profile to export; - is standard input");
-  return absl::OkStatus();
+  // A pprof file may be given more names in its place.
+  if (options.format->run == ToPprof || options.output == "-") return absl::OkStatus();
+  return load::CheckOutput("-o", options.output, options.files);
 }
 
 options::CommandText Text() {

@@ -38,6 +38,20 @@ Json AgeJson(const heap::AgeCell& cell) {
           {"bytes", cell.amount.bytes}};
 }
 
+Json SizeJson(const heap::SizeCell& cell) {
+  return {{"size_bytes", cell.size_bytes},
+          {"is_mean", cell.is_mean},
+          {"blocks", cell.amount.blocks},
+          {"bytes", cell.amount.bytes}};
+}
+
+Json OutlivedJson(const heap::OutlivedCell& cell) {
+  Json json = AgeJson(cell.since_end);
+  json["label"] = cell.label;
+  json["is_innermost"] = cell.is_innermost;
+  return json;
+}
+
 Json LabelsJson(const std::vector<heap::Label>& labels) {
   return ArrayOf(labels, [](const heap::Label& label) -> Json {
     return {{"key", label.key}, {"value", label.value}};
@@ -62,15 +76,20 @@ Json SampleJson(const HeapProfile& profile, const heap::Sample& sample) {
   }
   json["deaths"] = ArrayOf(sample.deaths, AgeJson);
   json["ages"] = ArrayOf(sample.ages, AgeJson);
+  json["sizes"] = ArrayOf(sample.sizes, SizeJson);
+  json["outlived"] = ArrayOf(sample.outlived, OutlivedJson);
   return json;
 }
 
-Json LineJson(const heap::Line& line) { return {{"function", line.function}, {"line", line.line}}; }
+Json LineJson(const heap::Line& line) {
+  return {{"function", line.function}, {"line", line.line}, {"column", line.column}};
+}
 
 Json LocationJson(const heap::Location& location) {
   return {{"address", "0x" + Hexadecimal(location.address)},
           {"mapping", NumberOrNull(location.mapping)},
-          {"lines", ArrayOf(location.lines, LineJson)}};
+          {"lines", ArrayOf(location.lines, LineJson)},
+          {"new_type", location.new_type}};
 }
 
 Json FunctionJson(const heap::Function& function) {
@@ -99,10 +118,12 @@ Json ThreadJson(const heap::Thread& thread) {
 }
 
 Json PointJson(const heap::TimelinePoint& point) {
-  return {{"seconds", point.seconds},
-          {"alloc_bytes", point.allocated_bytes},
-          {"live_bytes", point.live_bytes},
-          {"most_live_bytes", point.most_live_bytes}};
+  return {
+      {"seconds", point.seconds},
+      {"alloc_bytes", point.allocated_bytes},
+      {"live_bytes", point.live_bytes},
+      {"most_live_bytes", point.most_live_bytes},
+      {"resident_bytes", point.resident_bytes > 0 ? Json(point.resident_bytes) : Json(nullptr)}};
 }
 
 Json HeadJson(const HeapProfile& profile) {
@@ -119,9 +140,11 @@ Json HeadJson(const HeapProfile& profile) {
                {"is_sum", profile.is_sum},
                {"rate", profile.rate},
                {"has_halves", profile.has_halves},
+               {"has_ends", profile.has_ends},
                {"seed", profile.seed},
                {"program", profile.program},
                {"allocator", profile.allocator},
+               {"malloc_file", profile.malloc_file},
                {"command", profile.command},
                {"pid", profile.pid},
                {"start_unix_nanos", profile.start_unix_nanos},

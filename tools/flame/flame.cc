@@ -65,7 +65,9 @@ absl::Status Check(const Options& options) {
   if (options.files.empty()) {
     return options::Bad("no profile to show; name the file that allomon run wrote");
   }
-  if (options.of_process.empty()) return absl::OkStatus();
+  std::vector<std::string> files = options.files;
+  if (!options.before.empty()) files.push_back(options.before);
+  if (options.of_process.empty()) return load::CheckOutput("-o", options.out, files);
   const std::string& word = options.files[0];
   if (options.files.size() > 1 || word.find_first_not_of("0123456789") != std::string::npos) {
     return options::Bad("--metric=" + options.of_process +

@@ -230,13 +230,25 @@ const char* NameOf(Metric metric, const Profiles& profiles) {
   return profile.contents.has_value() ? "unused" : heap::MetricName(metric);
 }
 
+// False if a rate is not known, or if a recording has lost something that the metric counts.
+bool HaveIntervals(const std::vector<NamedProfile>& profiles, Metric metric) {
+  return std::all_of(profiles.begin(), profiles.end(), [metric](const NamedProfile& named) {
+    const heap::Sampling sampling = heap::SamplingOf(named.profile, metric);
+    return sampling.IsKnown() && sampling.is_whole;
+  });
+}
+
 void WriteMetrics(const FrameTree& tree, const Profiles& profiles, JsonWriter* json) {
   const bool is_comparison = !profiles.before.empty();
   json->Key("metrics").Begin('[');
   for (size_t i = 0; i < tree.metrics().size(); ++i) {
+    const bool has_intervals = HaveIntervals(profiles.shown, tree.metrics()[i]) &&
+                               HaveIntervals(profiles.before, tree.metrics()[i]);
     json->Begin('{')
         .Key("name")
         .String(NameOf(tree.metrics()[i], profiles))
+        .Key("hasIntervals")
+        .Raw(has_intervals ? "true" : "false")
         .Key("sides")
         .Begin('[');
     WriteAmounts(tree, i, kShown, json);

@@ -4,6 +4,8 @@
 #include <cmath>
 #include <cstring>
 #include <map>
+#include <set>
+#include <utility>
 
 #include "tools/gate/profile.h"
 #include "tools/mlmon/load_profile.h"
@@ -113,6 +115,7 @@ bool IsAggregate(const Json& entry) { return StringAt(entry, "run_type") == "agg
 absl::StatusOr<std::vector<Figures>> ReadEntries(const Json& entries, Profile* profile) {
   std::vector<Figures> benchmarks;
   std::map<std::string, size_t> index;
+  std::set<std::pair<std::string, double>> repetitions;
   for (const Json& entry : entries) {
     if (!entry.is_object() || StringAt(entry, "name").empty()) {
       return absl::InvalidArgumentError("an entry of \"benchmarks\" has no name");
@@ -124,6 +127,15 @@ absl::StatusOr<std::vector<Figures>> ReadEntries(const Json& entries, Profile* p
     if (status.ok() && profile != nullptr) status = profile->TakePassOf(&*figures);
     if (!status.ok()) {
       return absl::InvalidArgumentError(name + ": " + std::string(status.message()));
+    }
+    // Repetitions of one benchmark have different numbers.
+    const auto repetition = NumberAt(entry, "repetition_index");
+    if (repetition.ok() && repetition->has_value() &&
+        !repetitions.emplace(name, **repetition).second) {
+      return absl::InvalidArgumentError(
+          name +
+          ": two benchmarks have this name, and the growth of one would hide behind the "
+          "other; rename one");
     }
     const auto [at, is_new] = index.try_emplace(name, benchmarks.size());
     if (is_new) {

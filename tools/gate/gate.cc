@@ -13,6 +13,7 @@
 #include "tools/options/choices.h"
 #include "tools/options/documents.h"
 #include "tools/options/values.h"
+#include "tools/text/plain_text.h"
 #include "tracker/formats/write_file.h"
 
 namespace allomon::gate {
@@ -60,6 +61,12 @@ absl::Status Check(const Options& options) {
       return Bad("--current=FILE is missing: without it --history only shows what is there");
     }
   }
+  if (has_history && options.update) {
+    return Bad("--update writes the baseline and keeps no run: leave out --history");
+  }
+  if (options.current.empty() && !(options.commit.empty() && options.profile.empty())) {
+    return Bad("--commit and --profile are of a run; name it by --current=FILE");
+  }
   if (!has_history && !options.commit.empty()) {
     return Bad("--commit is of use with --history=DIR alone");
   }
@@ -86,7 +93,9 @@ options::CommandText Text() {
   return text;
 }
 
-Result BadInput(const std::string& line) { return {2, "", "allomon gate: " + line + "\n"}; }
+Result BadInput(const std::string& line) {
+  return {2, "", "allomon gate: " + Printable(line, Charset::kUtf8) + "\n"};
+}
 
 Result BadInput(const absl::Status& status) { return BadInput(std::string(status.message())); }
 

@@ -30,6 +30,9 @@ std::string Count(size_t number, const char* noun) {
   return std::to_string(number) + " " + noun + (number == 1 ? "" : "s");
 }
 
+// Names of benchmarks and functions may be anything.
+std::string Shown(const std::string& text) { return Printable(text, Charset::kUtf8); }
+
 using Row = std::array<std::string, 5>;
 
 std::string ToTable(const std::vector<Row>& rows) {
@@ -51,7 +54,7 @@ std::string TableOfGrowth(const Comparison& comparison) {
   std::vector<Row> rows = {{"benchmark", "figure", "baseline", "now", "growth"}};
   for (const Judgement& judgement : comparison.judgements) {
     for (const Growth& growth : judgement.growths) {
-      rows.push_back({judgement.name, NameOf(growth.metric), Number(growth.baseline),
+      rows.push_back({Shown(judgement.name), NameOf(growth.metric), Number(growth.baseline),
                       Number(growth.current), Percentage(growth)});
     }
   }
@@ -59,8 +62,8 @@ std::string TableOfGrowth(const Comparison& comparison) {
 }
 
 std::string ToText(const Frame& frame) {
-  if (frame.file.empty()) return frame.function;
-  return frame.function + "  " + frame.file + ":" + std::to_string(frame.line);
+  if (frame.file.empty()) return Shown(frame.function);
+  return Shown(frame.function + "  " + frame.file) + ":" + std::to_string(frame.line);
 }
 
 // Returns "+3" or "-2".
@@ -127,15 +130,16 @@ std::string SitesOf(const Judgement& judgement) {
 
 // Returns the first line of a judgement, without figures and sites.
 std::string Headline(const Judgement& judgement) {
+  const std::string name = Shown(judgement.name);
   switch (judgement.verdict) {
     case Verdict::kPassed:
-      return judgement.name + " passed";
+      return name + " passed";
     case Verdict::kGrew:
-      return judgement.name + " grew";
+      return name + " grew";
     case Verdict::kRemoved:
-      return judgement.name + " is in the baseline but was not run: removed or renamed?";
+      return name + " is in the baseline but was not run: removed or renamed?";
     case Verdict::kAdded:
-      return judgement.name + " is not in the baseline: new or renamed?";
+      return name + " is not in the baseline: new or renamed?";
   }
   return "";
 }

@@ -101,6 +101,10 @@ bool HasLabel(const HeapProfile& profile, std::string_view key) {
 }
 
 std::string NoSuchLabel(const HeapProfile& profile, const std::string& key) {
+  if (profile.samples.empty()) {
+    return "there is no sampled block, and so no label, type or source: a recording with a higher "
+           "--rate, or --exact, has more";
+  }
   if (key == kTypeKey) return "no block's type is known: build with g++ -g1 or clang -g";
   if (key == kSourceKey) {
     return "the sources of memory are unknown: recordings of Allomon tell them, and what it "

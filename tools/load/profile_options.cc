@@ -1,5 +1,7 @@
 #include "tools/load/profile_options.h"
 
+#include <sys/stat.h>
+
 #include <cstdlib>
 #include <memory>
 #include <utility>
@@ -9,6 +11,25 @@
 #include "tools/symbols/debuginfod.h"
 
 namespace allomon::load {
+namespace {
+
+bool AreOneFile(const std::string& a, const std::string& b) {
+  struct stat of_a = {}, of_b = {};
+  return stat(a.c_str(), &of_a) == 0 && stat(b.c_str(), &of_b) == 0 && S_ISREG(of_a.st_mode) &&
+         of_a.st_dev == of_b.st_dev && of_a.st_ino == of_b.st_ino;
+}
+
+}  // namespace
+
+absl::Status CheckOutput(const std::string& option, const std::string& output,
+                         const std::vector<std::string>& files) {
+  for (const std::string& file : files) {
+    if (AreOneFile(output, file)) {
+      return options::Bad(option + ": " + output + " is a profile that is read: name another file");
+    }
+  }
+  return absl::OkStatus();
+}
 
 absl::Status AddSymbols(const std::string& file, NameSources* sources) {
   if (file.empty()) return options::Bad("--symbols needs a value");

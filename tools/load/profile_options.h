@@ -32,6 +32,11 @@ inline absl::Status ParseDebugDir(const std::string& value, std::string* folder)
   return options::BadValue("--debug-dir", value, "a folder such as /sysroot/usr/lib/debug");
 }
 
+// Fails with one line if the output is one of the files that are read: writing it would be the end
+// of that profile.
+absl::Status CheckOutput(const std::string& option, const std::string& output,
+                         const std::vector<std::string>& files);
+
 // Reads a pack of symbols.  Fails with one line that names the file.
 absl::Status AddSymbols(const std::string& file, NameSources* sources);
 

@@ -157,7 +157,8 @@ bool Decode(Source* source, HeapProfile* profile) {
   own.ReadProfile(profile);
   CodeDecoder code(source, profile);
   if (!code.Read()) return false;
-  SampleDecoder samples(head.types.size(), *columns, code, source, profile);
+  SampleDecoder samples(head.types.size(), *columns, code, own.samples_have_threads(), source,
+                        profile);
   if (!samples.Read()) return false;
   SetProgram(profile);
   RemoveNoStack(profile);

@@ -51,16 +51,22 @@ class OwnLines {
   // True if this version of Allomon wrote the file.
   bool is_ours() const { return profile_lines_ > 0; }
 
+  // False if samples have no threads, so that a label "thread" is the program's own.  Known after
+  // ReadProfile().
+  bool samples_have_threads() const { return samples_have_threads_; }
+
   // Adds lifetimes and other facts to single samples.  The samples must be those that were written:
   // if another tool has merged, cut or sorted them, they get no lifetimes, and a note says so.
   void ReadSamples(heap::HeapProfile* profile) const;
 
  private:
   void ReadProfileLine(std::string_view json, heap::HeapProfile* profile);
+  void ReadRunLine(std::string_view json, heap::HeapProfile* profile);
 
   const std::vector<std::string_view>& comments_;
   const std::vector<std::string_view>& strings_;
   int profile_lines_ = 0;  // one per profile that the file was merged from
+  bool samples_have_threads_ = true;
   uint64_t fingerprint_ = 0;
 };
 

@@ -265,11 +265,20 @@ void OwnLines::ReadProfileLine(std::string_view text, HeapProfile* profile) {
   fingerprint_ = std::strtoull(StringAt(json, "samples").c_str(), nullptr, 16);
 }
 
+void OwnLines::ReadRunLine(std::string_view text, HeapProfile* profile) {
+  const Json json = Parse(text);
+  ReadRun(json, profile);
+  constexpr char kHaveThreads[] = "samples_have_threads";
+  // Files of older versions do not say it.
+  samples_have_threads_ =
+      !json.is_object() || !json.contains(kHaveThreads) || BoolAt(json, kHaveThreads);
+}
+
 void OwnLines::ReadProfile(HeapProfile* profile) {
   ForEach(kProfileLine, comments_, [&](std::string_view text) { ReadProfileLine(text, profile); });
   profile->is_sum = profile_lines_ > 1;
   if (profile_lines_ != 1) return;
-  ForEach(kRunLine, strings_, [&](std::string_view text) { ReadRun(Parse(text), profile); });
+  ForEach(kRunLine, strings_, [&](std::string_view text) { ReadRunLine(text, profile); });
   ForEach(kThreadLine, strings_, [&](std::string_view text) { ReadThread(Parse(text), profile); });
   ForEach(kTimelineLine, strings_,
           [&](std::string_view text) { ReadTimeline(Parse(text), profile); });

@@ -17,12 +17,13 @@ using heap::Thread;
 }  // namespace
 
 SampleDecoder::SampleDecoder(size_t values, std::vector<Column> columns, const CodeDecoder& code,
-                             Source* source, HeapProfile* profile)
+                             bool has_threads, Source* source, HeapProfile* profile)
     : values_of_each_(values),
       columns_(std::move(columns)),
       code_(code),
       source_(*source),
       profile_(*profile),
+      has_threads_(has_threads),
       are_threads_known_(!profile->threads.empty()) {
   for (std::string& label : ThreadLabels(profile->threads)) {
     threads_.emplace(std::move(label), static_cast<uint32_t>(threads_.size()));
@@ -109,7 +110,9 @@ bool SampleDecoder::AddNumber(std::string_view key, int64_t number, std::string_
 }
 
 bool SampleDecoder::AddText(std::string_view key, std::string_view value, Sample* sample) {
-  if (key != "thread" || sample->thread != kNone) return AddLabel(key, value, sample);
+  if (!has_threads_ || key != "thread" || sample->thread != kNone) {
+    return AddLabel(key, value, sample);
+  }
   const auto found = threads_.find(std::string(value));
   if (found == threads_.end()) {
     return are_threads_known_ ? AddLabel(key, value, sample) : AddThread(value, sample);

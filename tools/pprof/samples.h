@@ -18,9 +18,10 @@ namespace allomon::pprof {
 class SampleDecoder {
  public:
   // `values` is the number of values of each sample.  Thread labels refer to the threads that the
-  // profile already has; a profile without threads gets one for each label.
-  SampleDecoder(size_t values, std::vector<Column> columns, const CodeDecoder& code, Source* source,
-                heap::HeapProfile* profile);
+  // profile already has; a profile without threads gets one for each label.  Without `has_threads`
+  // they are labels as any other.
+  SampleDecoder(size_t values, std::vector<Column> columns, const CodeDecoder& code,
+                bool has_threads, Source* source, heap::HeapProfile* profile);
 
   bool Read();
 
@@ -40,6 +41,7 @@ class SampleDecoder {
   const CodeDecoder& code_;
   Source& source_;
   heap::HeapProfile& profile_;
+  const bool has_threads_;
   const bool are_threads_known_;
   std::unordered_map<std::string, uint32_t> threads_;  // index of the thread, by label
   std::vector<uint64_t> ids_;                          // locations of the sample being read

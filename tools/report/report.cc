@@ -304,6 +304,13 @@ class Run {
     }
     auto difference = views::ShowDifference(options, terminal_);
     if (!difference.ok()) return Failed(difference.status());
+    if (options.fail_on_growth && !difference->is_testable) {
+      return {
+          2, std::move(difference->text),
+          Line("--fail-on-growth: growth cannot be told from chance, since the rate of sampling "
+               "is not known of both files, or something is not in a recording: compare two "
+               "whole recordings")};
+    }
     const int status = options.fail_on_growth && difference->grew ? 1 : 0;
     return {status, std::move(difference->text), ""};
   }

@@ -20,6 +20,13 @@ struct Row {
   int64_t more_bytes() const { return bytes[1] - bytes[0]; }
 };
 
+// Whether a class is the root, or a group of roots: in Allomon's snapshots these are objects
+// without bytes, which the reader tells from others by their edges alone.
+bool IsOfRoots(const Snapshot& snapshot, size_t its_class, int64_t bytes) {
+  return snapshot.class_is_synthetic[its_class] ||
+         (bytes == 0 && snapshot.classes[its_class].compare(0, 1, "(") == 0);
+}
+
 void Add(const Snapshot& snapshot, int side, std::map<std::string, Row>* rows) {
   std::vector<Row> by_class(snapshot.classes.size());
   for (uint32_t n = 0; n < snapshot.n_nodes(); ++n) {
@@ -28,7 +35,7 @@ void Add(const Snapshot& snapshot, int side, std::map<std::string, Row>* rows) {
     row.bytes[side] += static_cast<int64_t>(snapshot.self_bytes[n]);
   }
   for (size_t c = 0; c < by_class.size(); ++c) {
-    if (by_class[c].bytes[side] == 0) continue;  // roots and their groups
+    if (IsOfRoots(snapshot, c, by_class[c].bytes[side])) continue;
     Row& row = (*rows)[snapshot.classes[c]];
     row.objects[side] = by_class[c].objects[side];
     row.bytes[side] = by_class[c].bytes[side];

@@ -20,7 +20,10 @@ bool IsPlain(const std::string& text) {
 class Writer {
  public:
   explicit Writer(const JsonDocument& document) : document_(document) {
-    for (const JsonDocument::Table& table : document.tables) shown_.push_back(table.rows.size());
+    for (const JsonDocument::Table& table : document.tables) {
+      shown_.push_back(table.rows.size());
+      is_cut_ = is_cut_ || table.left_out > 0;
+    }
   }
 
   std::string Text(size_t most_bytes) {
@@ -61,7 +64,8 @@ class Writer {
     JsonMembers members;
     for (size_t i = 0; i < shown_.size(); ++i) {
       const JsonDocument::Table& table = document_.tables[i];
-      members.push_back({table.key, std::to_string(table.rows.size() - shown_[i])});
+      members.push_back(
+          {table.key, std::to_string(table.left_out + table.rows.size() - shown_[i])});
     }
     for (auto& member : document_.left_out(detail_)) members.push_back(std::move(member));
     const auto is_nothing = [](const auto& member) { return member.second == "0"; };

@@ -35,6 +35,7 @@ struct JsonDocument {
   struct Table {
     std::string key;
     std::vector<std::string> rows;  // values
+    size_t left_out = 0;            // rows that are not among them
   };
 
   std::function<JsonMembers(JsonDetail)> head;
@@ -43,7 +44,8 @@ struct JsonDocument {
   std::vector<Table> tables;
 };
 
-// Returns the head, "left_out" if the bound has left something out, and each table as an array.
+// Returns the head, "left_out" if the bound or a table has left something out, and each table as an
+// array.
 //
 // The text has at most `most_bytes`; 0: any number.  Rows at the end of the longest table are left
 // out for that, so that each table keeps its first ones, and then what JsonDetail says.  The head

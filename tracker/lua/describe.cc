@@ -1,5 +1,6 @@
 #include "tracker/lua/describe.h"
 
+#include <algorithm>
 #include <atomic>
 #include <cstring>
 
@@ -167,6 +168,8 @@ namespace {
 
 constexpr size_t kFunctions = 4096;
 constexpr size_t kMostSteps = 64;
+// Instructions, and constants, that tell stripped functions apart.
+constexpr int32_t kMostHashed = 32;
 
 // The name is complete once `is_written`.
 struct Entry {
@@ -176,6 +179,28 @@ struct Entry {
 };
 
 ALLOMON_LARGE_ZEROS Entry g_entries[kFunctions];
+
+// Mixes in the beginnings of the code and of its constants: of stripped functions nothing else
+// tells one from another at the same lines.
+bool MixContents(const Prototype& prototype, ObjectReader* reader, uint64_t* hash) {
+  const auto code_count = static_cast<size_t>(std::clamp(prototype.code_count, 0, kMostHashed));
+  const Text code = {prototype.code, code_count * kInstructionBytes};
+  if (!reader->memory().Covers(code.begin, code.bytes)) return false;
+  *hash = Mix(*hash, HashOf(code));
+  for (int32_t i = 0; i < std::min(prototype.constant_count, kMostHashed); ++i) {
+    const uintptr_t constant = prototype.constants + static_cast<uintptr_t>(i) * kValueBytes;
+    uintptr_t value;
+    uint8_t tag;
+    Text text;
+    if (!reader->Load(constant, &value) || !reader->Load(constant + kValueTag, &tag)) return false;
+    if ((tag & kOfCollector) == 0) {
+      *hash = Mix(*hash, (tag & kTypeBits) == kNumber ? value : tag);
+    } else if (reader->ReadText(value, kMostNameBytes, &text)) {
+      *hash = Mix(*hash, HashOf(text));
+    }
+  }
+  return true;
+}
 
 }  // namespace
 
@@ -219,7 +244,12 @@ bool IdentityOf(const Prototype& prototype, ObjectReader* reader, uintptr_t* ide
   uint64_t hash = HashOf(source.text);
   hash = Mix(hash, static_cast<uint64_t>(source.kind) << 1 | source.is_cut);
   hash = Mix(hash, Both(prototype.first_line, prototype.last_line));
-  hash = Mix(hash, static_cast<uint32_t>(prototype.code_count));
+  hash = Mix(hash, Both(prototype.code_count, prototype.constant_count));
+  hash = Mix(hash, Both(prototype.nested_count, prototype.local_count));
+  hash = Mix(hash, Both(prototype.upvalue_count, prototype.register_count << 16 |
+                                                     prototype.parameter_count << 8 |
+                                                     prototype.is_vararg));
+  if (prototype.source == 0 && !MixContents(prototype, reader, &hash)) return false;
   *identity = static_cast<uintptr_t>(hash);
   return true;
 }

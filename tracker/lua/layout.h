@@ -21,6 +21,8 @@ inline constexpr uint8_t kPrototype = 10;
 inline constexpr uintptr_t kValueBytes = 16;
 inline constexpr uintptr_t kValueTag = 8;
 inline constexpr uint8_t kOfCollector = 64;
+inline constexpr uint8_t kTypeBits = 15;
+inline constexpr uint8_t kNumber = 3;
 
 // Fields of a lua_State, which is a coroutine or the main state.
 inline constexpr uintptr_t kStateCall = 32;  // the running call
@@ -44,10 +46,14 @@ inline constexpr uint16_t kRunsFinalizer = 1 << 7;
 inline constexpr uintptr_t kClosurePrototype = 24;
 
 // Fields of a prototype: the code of a function.
+inline constexpr uintptr_t kParameterCount = 10;  // one byte, as the next two
+inline constexpr uintptr_t kIsVararg = 11;
+inline constexpr uintptr_t kRegisterCount = 12;
 inline constexpr uintptr_t kUpvalueCount = 16;
 inline constexpr uintptr_t kConstantCount = 20;
 inline constexpr uintptr_t kCodeCount = 24;
 inline constexpr uintptr_t kLineCount = 28;
+inline constexpr uintptr_t kNestedCount = 32;  // of functions in it
 inline constexpr uintptr_t kLocalCount = 36;
 inline constexpr uintptr_t kLineMarkCount = 40;
 inline constexpr uintptr_t kFirstLine = 44;

@@ -50,10 +50,18 @@ uintptr_t ObjectReader::PrototypeOf(uintptr_t state, const CallWords& words) {
 bool ObjectReader::ReadPrototype(uintptr_t address, Prototype* prototype) {
   if (!Is(address, kPrototype) || !memory_.Covers(address, kPrototypeBytes)) return false;
   prototype->code = Field<uintptr_t>(address + kCode);
+  prototype->constants = Field<uintptr_t>(address + kConstants);
   prototype->lines = Field<uintptr_t>(address + kLines);
   prototype->line_marks = Field<uintptr_t>(address + kLineMarks);
   prototype->source = Field<uintptr_t>(address + kSource);
   prototype->code_count = Field<int32_t>(address + kCodeCount);
+  prototype->constant_count = Field<int32_t>(address + kConstantCount);
+  prototype->upvalue_count = Field<int32_t>(address + kUpvalueCount);
+  prototype->nested_count = Field<int32_t>(address + kNestedCount);
+  prototype->local_count = Field<int32_t>(address + kLocalCount);
+  prototype->parameter_count = Field<uint8_t>(address + kParameterCount);
+  prototype->is_vararg = Field<uint8_t>(address + kIsVararg);
+  prototype->register_count = Field<uint8_t>(address + kRegisterCount);
   prototype->line_count = Field<int32_t>(address + kLineCount);
   prototype->line_mark_count = Field<int32_t>(address + kLineMarkCount);
   prototype->first_line = Field<int32_t>(address + kFirstLine);

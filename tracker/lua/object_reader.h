@@ -20,10 +20,18 @@ struct CallWords {
 // The code of a function.
 struct Prototype {
   uintptr_t code;
+  uintptr_t constants;
   uintptr_t lines;
   uintptr_t line_marks;
   uintptr_t source;
   int32_t code_count;
+  int32_t constant_count;
+  int32_t upvalue_count;
+  int32_t nested_count;  // of functions in it
+  int32_t local_count;
+  uint8_t parameter_count;
+  uint8_t is_vararg;
+  uint8_t register_count;
   int32_t line_count;
   int32_t line_mark_count;
   int32_t first_line;

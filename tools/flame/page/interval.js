@@ -20,6 +20,7 @@ class Figure {
     this.variance = variance;
     this.third = third;
     this.most = most;
+    this.hasIntervals = true;  // false: how precise it is, is not known
   }
 
   add(value, variance, third = 0, most = 0) {
@@ -38,7 +39,7 @@ class Figure {
   }
 
   isExact() {
-    return this.variance <= 0 && this.most <= 0;
+    return this.hasIntervals && this.variance <= 0 && this.most <= 0;
   }
 
   // False if the amount may be a few blocks seen by chance: it is known less precisely than by ten
@@ -53,6 +54,7 @@ class Change {
   constructor(shown, before) {
     this.value = shown.value - before.value;
     this.deviation = Math.sqrt(shown.variance + before.variance);
+    this.hasIntervals = shown.hasIntervals && before.hasIntervals;
     const larger = Math.max(shown.value, before.value);
     this.share = larger > 0 ? this.value / larger : 0;  // share of the larger side, from -1 to 1
   }
@@ -69,6 +71,12 @@ class Change {
   }
 }
 
+// Returns the interval of a change; '' if there is none.
+function formatChangeRange(change, unit) {
+  if (!change.hasIntervals || !(change.deviation > 0)) return '';
+  return formatRange(...change.interval(), unit, '+');
+}
+
 // Returns the standard deviations that no change among `tests` equal pairs exceeds in 95 of 100
 // comparisons.  The tail of the normal distribution is at most exp(-z^2/2) / 2.
 function sigmasOfNone(tests) {
@@ -81,9 +89,9 @@ function sureness(change, tests) {
   return Math.min(1, Math.max(0, (change.sigmas() - least) / (most - least)));
 }
 
-// Returns "±3.2 %", or the interval if its sides are too different.
+// Returns "±3.2 %", or the interval if its sides are too different; '' if there is none.
 function formatSpread(figure, unit) {
-  if (figure.isExact()) return '';
+  if (!figure.hasIntervals || figure.isExact()) return '';
   const [low, high] = figure.interval();
   const half = (high - low) / 2 / figure.value;
   if (half < 0.1) return '±' + formatPercent(half);

@@ -73,8 +73,10 @@ class Profile {
   amounts(metric, unit) {
     const key = metric + '/' + unit;
     if (!this.cache.has(key)) {
-      const sides = metric === this.bornMetric ? [this.born.side] : this.data.metrics[metric].sides;
-      this.cache.set(key, sides.map((side) => new Amounts(this, side, unit)));
+      const {metrics} = this.data, isBorn = metric === this.bornMetric;
+      const sides = isBorn ? [this.born.side] : metrics[metric].sides;
+      const {hasIntervals} = isBorn ? metrics.find(({name}) => name === 'live') : metrics[metric];
+      this.cache.set(key, sides.map((side) => new Amounts(this, side, unit, hasIntervals)));
     }
     return this.cache.get(key);
   }
@@ -130,7 +132,8 @@ function bornIn({ages, age, ...columns}, [youngest, oldest]) {
 
 // The amounts of one metric, unit and side: for each node its own, and with its callees.
 class Amounts {
-  constructor(profile, side, unit) {
+  constructor(profile, side, unit, hasIntervals) {
+    this.hasIntervals = hasIntervals;
     // Those that have something of their own: others only widen intervals.
     this.nodes = Int32Array.from(side.node.filter((_, i) => side.bytes[i] || side.blocks[i]));
     this.own = this.columns(profile.count);
@@ -170,6 +173,7 @@ class Amounts {
   add(columns, node, figure) {
     const {value, variance, third, most} = columns;
     figure.add(value[node], variance[node], third[node], most[node]);
+    figure.hasIntervals = figure.hasIntervals && this.hasIntervals;
   }
 
   addOwn(node, figure) {

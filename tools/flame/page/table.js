@@ -151,10 +151,11 @@ class Table {
     const {change} = row;
     return cells.concat(this.number(formatAmount(row.total[1].value, unit)),
         this.number(formatChange(change.value, unit), change.value > 0 ? 'grown' : 'shrunk'),
-        this.number(change.deviation > 0 ? formatRange(...change.interval(), unit, '+') : 'exact'));
+        this.number(formatChangeRange(change, unit) || (change.hasIntervals ? 'exact' : '')));
   }
 
   intervalCell(figure) {
+    if (!figure.hasIntervals) return this.number('');
     return this.number(figure.isExact() ? 'exact' : formatRange(...figure.interval(), this.unit));
   }
 

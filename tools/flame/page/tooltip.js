@@ -33,9 +33,9 @@ class FrameFacts {
     const text = formatAmount(shown.value, unit);
     if (!before) return [[unit, text + '  ' + formatSpread(shown, unit)]];
     const change = new Change(shown, before);
-    const range = change.deviation > 0 ? ` (${formatRange(...change.interval(), unit, '+')})` : '';
+    const range = formatChangeRange(change, unit);
     return [[unit, `${formatAmount(before.value, unit)} → ${text}`],
-      ['change', formatChange(change.value, unit) + range]];
+      ['change', formatChange(change.value, unit) + (range ? ` (${range})` : '')]];
   }
 
   shares(node) {

@@ -114,4 +114,8 @@ std::string MoreText(size_t count, const std::string& what) {
   return Counted(static_cast<double>(count), "more " + what);
 }
 
+TextLine LeftOutText(size_t count, const std::string& what) {
+  return {MoreText(count, what) + "; --top=0 shows all", Paint::kDim};
+}
+
 }  // namespace allomon::views

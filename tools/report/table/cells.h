@@ -53,6 +53,9 @@ Paint PaintOf(double percent);
 // Returns "12 more functions".
 std::string MoreText(size_t count, const std::string& what);
 
+// Returns a line about rows that are not shown, of a table without a row for their sum.
+TextLine LeftOutText(size_t count, const std::string& what);
+
 }  // namespace allomon::views
 
 #endif  // ALLOMON_TOOLS_REPORT_TABLE_CELLS_H_

@@ -75,7 +75,8 @@ std::string CsvTable(const Table& table) {
     if (!column.key.empty()) text += (text.empty() ? "" : ",") + column.key;
   }
   text += "\n";
-  for (const auto& row : table.rows) {
+  for (size_t r = 0; r < table.DataRows(); ++r) {
+    const std::vector<Cell>& row = table.rows[r];
     ALLOMON_DCHECK_EQ("inv.report.cells", row.size(), table.columns.size());
     std::string line;
     bool is_first = true;
@@ -96,8 +97,9 @@ std::string ToJson(const Report& report, size_t most_bytes) {
   document.head = [&report](JsonDetail detail) { return HeadOf(report, detail); };
   document.left_out = [&report](JsonDetail detail) { return LeftOutOf(report, detail); };
   for (const Table& table : report.tables) {
-    auto& rows = document.tables.emplace_back(JsonDocument::Table{table.key, {}}).rows;
-    for (const auto& row : table.rows) rows.push_back(JsonRow(table, row));
+    auto& rows =
+        document.tables.emplace_back(JsonDocument::Table{table.key, {}, table.left_out}).rows;
+    for (size_t i = 0; i < table.DataRows(); ++i) rows.push_back(JsonRow(table, table.rows[i]));
   }
   return BoundedJson(document, most_bytes);
 }

@@ -1,6 +1,7 @@
 #include "tools/report/table/options.h"
 
 #include <algorithm>
+#include <iterator>
 #include <string_view>
 #include <utility>
 
@@ -10,6 +11,7 @@
 #include "tools/options/values.h"
 #include "tools/report/table/estimates.h"
 #include "tools/report/table/outputs.h"
+#include "tools/text/shell_word.h"
 
 namespace allomon::views {
 namespace {
@@ -254,7 +256,10 @@ options::CommandText DiffText() {
       "by allomon report --diff."};
   text.words = options::Words::kFiles;
   text.statuses = {
-      {"0", "compared"}, {"1", "a row grew, with --fail-on-growth"}, {"2", "bad input"}};
+      {"0", "compared"},
+      {"1", "a row grew, with --fail-on-growth"},
+      {"2",
+       "bad input; with --fail-on-growth also files of which nothing tells growth from chance"}};
   text.examples = {{"allomon diff --fail-on-growth old.pb.gz new.pb.gz",
                     "a check for a script: 1 if a function allocates more than it did"}};
   text.manual = "tools/report/views/README.md";
@@ -306,6 +311,19 @@ absl::Status NotForStacks(const options::Given& given) {
 }
 
 }  // namespace
+
+std::string SelectingOptions(const Options& options) {
+  constexpr std::string_view kSelecting[] = {
+      "--born",     "--outlived",   "--focus",       "--ignore",       "--exclude",
+      "--wrappers", "--by",         "--focus-label", "--ignore-label", "--debug-dir",
+      "--symbols",  "--debuginfod", "--direct",      "--suppressions"};
+  std::string words;
+  for (const options::Given& given : options.given) {
+    if (std::count(std::begin(kSelecting), std::end(kSelecting), given.name) == 0) continue;
+    words += " " + ShellWord(given.name + (given.value.empty() ? "" : "=" + given.value));
+  }
+  return words;
+}
 
 std::string ViewName(View view) {
   for (const Choice<View>& choice : kViews) {
@@ -385,8 +403,18 @@ const options::Command<Options>& TableOf(Command command) {
 absl::StatusOr<Options> ParseOptions(const std::vector<std::string>& args, Command command) {
   auto parsed = TableOf(command).Parse(args);
   if (!parsed.ok()) return parsed;
+  const absl::Status status = load::CheckOutput("--picture", parsed->picture, parsed->files);
+  if (!status.ok()) return status;
   const bool is_born = !parsed->born.is_all(), is_outlived = parsed->outlived.is_asked;
   if (is_born && is_outlived) return Bad("--born and --outlived: give one of them");
+  const bool is_of_live = parsed->view == View::kLeaks || parsed->view == View::kAges;
+  const bool is_other = parsed->metric.has_value() && parsed->metric != heap::Metric::kLive;
+  if ((is_of_live && is_other) ||
+      (parsed->view == View::kLifetimes && parsed->metric.has_value())) {
+    return Bad(
+        "--leaks and --view=ages are of what is live, --view=lifetimes of what died: leave out "
+        "--metric");
+  }
   const bool is_of_all = parsed->view == View::kLeaks || parsed->view == View::kTimeline ||
                          parsed->view == View::kUnused;
   if (command == Command::kLeaks && parsed->view == View::kPages) {

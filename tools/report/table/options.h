@@ -87,6 +87,10 @@ const options::Command<Options>& TableOf(Command command);
 // Fails with one line that names the argument.
 absl::StatusOr<Options> ParseOptions(const std::vector<std::string>& args, Command command);
 
+// Returns the given options that say which blocks and stacks count and where names come from, as
+// words of a shell with a blank before each.  A command that shows more of the same has them, too.
+std::string SelectingOptions(const Options& options);
+
 // Fails with one line, which names the remedy, if an option was given that files of a kind
 // (kWithStacks or kOfMlmon) have no use for.  `file` is one of that kind.
 absl::Status CheckInputs(const Options& options, unsigned kind, const std::string& file);

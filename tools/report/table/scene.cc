@@ -46,7 +46,7 @@ Metric DefaultMetric(const heap::HeapProfile& profile) {
 absl::StatusOr<Measure> MeasureOf(const heap::HeapProfile& profile, const Options& options) {
   Measure measure = {options.metric.value_or(DefaultMetric(profile)), options.blocks};
   const bool is_of_live = options.view == View::kLeaks || options.view == View::kUnused ||
-                          options.view == View::kPages ||
+                          options.view == View::kPages || options.view == View::kAges ||
                           (options.view == View::kTypes && profile.knows_object_types);
   if (!options.metric.has_value() && is_of_live) measure.metric = Metric::kLive;
   if (!Has(profile, measure.metric) && !profile.samples.empty()) {

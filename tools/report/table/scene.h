@@ -33,6 +33,11 @@ struct Scene {
   heap::Estimate whole;                // sum of all samples: 100 %
   std::string file;                    // file name in suggested commands
 
+  // Whether some of the stacks or blocks were chosen, even if these are all.
+  bool IsOfChosen() const {
+    const heap::Selection& selection = options->selection;
+    return !selection.focus.empty() || !selection.ignore.empty() || !selection.labels.empty();
+  }
   bool HasIntervals() const { return profile->rate > 0 && profile->rate < 1; }
   const heap::Sample& SampleOf(const heap::Stack& stack) const {
     return profile->samples[stack.sample];

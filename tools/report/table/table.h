@@ -46,6 +46,16 @@ struct Table {
   std::string key;  // such as "functions"
   std::vector<Column> columns;
   std::vector<std::vector<Cell>> rows;  // each has as many cells as the table has columns
+  size_t left_out = 0;                  // rows that the user did not ask for
+  bool ends_in_rest = false;            // the last row stands for these, for people alone
+
+  void AddRest(std::vector<Cell> row, size_t rows_in_it) {
+    rows.push_back(std::move(row));
+    left_out = rows_in_it;
+    ends_in_rest = true;
+  }
+  // The rows for programs.
+  size_t DataRows() const { return rows.size() - (ends_in_rest ? 1 : 0); }
 };
 
 struct TextLine {

@@ -81,6 +81,7 @@ class DiffView {
     difference.report.tables.push_back(Rows());
     AddNext(&difference.report);
     if (changes_.rows.empty()) difference.report.foot.push_back({"nothing is in either", {}});
+    difference.is_testable = HasTests();
     difference.grew =
         std::any_of(changes_.rows.begin(), changes_.rows.end(), [](const Change& change) {
           return change.outcome == Outcome::kGrew || change.outcome == Outcome::kNew;
@@ -166,13 +167,13 @@ class DiffView {
   // Lines below functions and trees; of a function that has changed most, its callers.
   void AddNext(Report* report) const {
     const std::string files = ShellWord(options_.files[0]) + " " + ShellWord(options_.files[1]);
-    const std::string metric = MetricOptions(measure_);
+    const std::string options = SelectingOptions(options_) + MetricOptions(measure_);
     if (Marked() == 0) return;
     const char* const view = view_ == View::kFunctions ? "callers" : "lines";
     if (view_ != View::kLines) {
-      report->next.push_back("allomon diff " + files + metric + " --view=" + view + " --json");
+      report->next.push_back("allomon diff " + files + options + " --view=" + view + " --json");
     }
-    report->next.push_back("allomon report " + ShellWord(options_.files[1]) + metric +
+    report->next.push_back("allomon report " + ShellWord(options_.files[1]) + options +
                            " --view=tree --json");
   }
 
@@ -214,9 +215,10 @@ class DiffView {
       }
       table.rows.push_back(CellsOf(change));
     }
-    if (left > 0 && for_people) {
-      table.rows.emplace_back(table.columns.size());
-      table.rows.back()[0] = TextCell(MoreText(left, "row"), Paint::kDim);
+    if (left > 0) {
+      std::vector<Cell> more(table.columns.size());
+      more[0] = TextCell(MoreText(left, "row"), Paint::kDim);
+      table.AddRest(std::move(more), left);
     }
     return table;
   }

@@ -21,7 +21,8 @@ inline constexpr double kLeastChange = 0.01;
 
 struct Difference {
   Report report;
-  bool grew = false;  // true if a row is marked as grown or new
+  bool grew = false;         // true if a row is marked as grown or new
+  bool is_testable = false;  // false: nothing tells growth from chance, so that no row is marked
 };
 
 // Fails with one line if the two profiles cannot be compared as the options ask.  options.files are

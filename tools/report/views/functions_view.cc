@@ -38,7 +38,9 @@ class FunctionsView {
     AddColumns(&table);
     const size_t shown = scene_.rows == 0 ? rows_.size() : std::min(rows_.size(), scene_.rows);
     for (size_t i = 0; i < shown; ++i) table.rows.push_back(CellsOf(rows_[i]));
-    if (shown < rows_.size()) table.rows.push_back(Rest(shown, table.columns.size()));
+    if (shown < rows_.size()) {
+      table.AddRest(Rest(shown, table.columns.size()), rows_.size() - shown);
+    }
     report->tables.push_back(std::move(table));
     if (!rows_.empty()) AddBestStack(rows_.front(), &report->foot);
     if (callers_ > 0) {

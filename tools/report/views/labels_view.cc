@@ -32,6 +32,9 @@ class LabelsView {
     for (const Metric metric : kShown) {
       if (metric != metrics_[0] && Has(*scene.profile, metric)) metrics_.push_back(metric);
     }
+    for (const Metric metric : metrics_) {
+      wholes_.push_back(heap::EstimateOfAll(*scene.profile, metric));
+    }
     for (const heap::Stack& stack : scene.stacks.stacks) Add(scene.SampleOf(stack));
     std::stable_sort(rows_.begin(), rows_.end(), [this](const ValueRow& a, const ValueRow& b) {
       return scene_.options->sort == SortKey::kName ? a.value < b.value : Key(a) > Key(b);
@@ -47,7 +50,7 @@ class LabelsView {
     table.columns.push_back({"", "", Column::Kind::kBar, kDropBar});
     const size_t shown = scene_.rows == 0 ? rows_.size() : std::min(rows_.size(), scene_.rows);
     for (size_t i = 0; i < shown; ++i) table.rows.push_back(CellsOf(rows_[i]));
-    if (shown < rows_.size()) table.rows.push_back(Rest(shown));
+    if (shown < rows_.size()) table.AddRest(Rest(shown), rows_.size() - shown);
     return table;
   }
 
@@ -87,8 +90,8 @@ class LabelsView {
   }
 
   void AddAmounts(const ValueRow& row, std::vector<Cell>* cells) const {
-    for (const Metric metric : metrics_) {
-      AddAmountCells(StyleOf(metric), Of(row, metric), Value(scene_.whole), cells);
+    for (size_t i = 0; i < metrics_.size(); ++i) {
+      AddAmountCells(StyleOf(metrics_[i]), Of(row, metrics_[i]), Value(wholes_[i]), cells);
     }
   }
 
@@ -115,7 +118,8 @@ class LabelsView {
   }
 
   const Scene& scene_;
-  std::vector<Metric> metrics_;  // in the order of columns
+  std::vector<Metric> metrics_;   // in the order of columns
+  std::vector<Estimate> wholes_;  // of the profile, by metrics_
   std::vector<ValueRow> rows_;
   std::map<std::string, size_t> numbers_;
 };

@@ -173,7 +173,11 @@ class LeaksView {
     AddColumns(&table);
     const size_t shown = scene_.rows == 0 ? rows_.size() : std::min(rows_.size(), scene_.rows);
     for (size_t i = 0; i < shown; ++i) table.rows.push_back(CellsOf(rows_[i]));
+    table.left_out = rows_.size() - shown;
     report->tables.push_back(std::move(table));
+    if (shown < rows_.size()) {
+      report->foot.push_back(LeftOutText(rows_.size() - shown, IsByLabel() ? "value" : "function"));
+    }
     AddStacks(&report->foot);
     if (has_ages_ && generations_.is_by_allocation) {
       report->foot.push_back(

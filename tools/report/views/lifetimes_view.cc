@@ -63,9 +63,14 @@ class LifetimesView {
     table.columns.push_back({"temporary_percent", "temporary"});
     table.columns.push_back(
         {"other_thread_percent", "by others", Column::Kind::kNumber, kDropShare});
-    const size_t shown = scene_.rows == 0 ? rows_.size() : std::min(rows_.size(), scene_.rows);
-    for (size_t i = 0; i < shown; ++i) table.rows.push_back(CellsOf(rows_[i]));
+    for (size_t i = 0; i < rows_.size() - LeftOut(); ++i) table.rows.push_back(CellsOf(rows_[i]));
+    table.left_out = LeftOut();
     return table;
+  }
+
+  // The rows of functions that are not shown.
+  size_t LeftOut() const {
+    return scene_.rows == 0 || rows_.size() <= scene_.rows ? 0 : rows_.size() - scene_.rows;
   }
 
   // The table has few rows: a class has all ages within a factor of two.
@@ -167,6 +172,7 @@ absl::Status AddLifetimes(const Scene& scene, Report* report) {
   }
   report->tables.push_back(view.Functions());
   report->tables.push_back(view.Histogram());
+  if (view.LeftOut() > 0) report->foot.push_back(LeftOutText(view.LeftOut(), "function"));
   return absl::OkStatus();
 }
 

@@ -48,7 +48,9 @@ class ModulesView {
     table.columns.push_back({"", "", Column::Kind::kBar, kDropBar});
     const size_t shown = scene_.rows == 0 ? rows_.size() : std::min(rows_.size(), scene_.rows);
     for (size_t i = 0; i < shown; ++i) table.rows.push_back(CellsOf(rows_[i]));
-    if (shown < rows_.size()) table.rows.push_back(Rest(shown, table.columns.size()));
+    if (shown < rows_.size()) {
+      table.AddRest(Rest(shown, table.columns.size()), rows_.size() - shown);
+    }
     return table;
   }
 

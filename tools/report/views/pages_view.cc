@@ -180,7 +180,7 @@ class PagesView {
       std::vector<Cell> more(has_labels_ ? 1 : 2);
       more.back() = TextCell(MoreText(all - shown, "line"), Paint::kDim);
       more.resize(columns);
-      table.rows.push_back(std::move(more));
+      table.AddRest(std::move(more), all - shown);
     }
     report_.tables.push_back(std::move(table));
   }

@@ -43,6 +43,10 @@ Estimate WithVariance(const heap::Amount& unbounded, const heap::Thread& thread)
 class ThreadsView {
  public:
   explicit ThreadsView(const Scene& scene) : scene_(scene) {
+    const std::vector<heap::Sample>& samples = scene.profile->samples;
+    by_samples_ = std::any_of(samples.begin(), samples.end(), [&scene](const heap::Sample& sample) {
+      return sample.thread < scene.profile->threads.size();
+    });
     for (const heap::Thread& thread : scene.profile->threads) AddTotals(thread);
     for (size_t i = 0; i < scene.stacks.stacks.size(); ++i) AddSample(i);
     std::stable_sort(rows_.begin(), rows_.end(),
@@ -51,6 +55,7 @@ class ThreadsView {
   }
 
   bool empty() const { return rows_.empty(); }
+  bool is_by_samples() const { return by_samples_; }
 
   // Totals of threads are of what they allocated, and of what of it is live.
   bool Lacks(heap::Metric metric) const {
@@ -108,7 +113,6 @@ class ThreadsView {
     if (thread >= scene_.profile->threads.size()) return;
     const std::string& name = scene_.profile->threads[thread].name;
     RowOf(name.empty() ? "<unnamed>" : name).chosen.Add(scene_.values[i]);
-    by_samples_ = true;
   }
 
   double Key(const ThreadRow& row) const {
@@ -183,6 +187,11 @@ absl::Status AddThreads(const Scene& scene, Report* report) {
   if (view.empty()) {
     return absl::InvalidArgumentError(
         "no threads are known: a recording has them (allomon run -- PROGRAM)");
+  }
+  if (scene.IsOfChosen() && !view.is_by_samples()) {
+    return absl::InvalidArgumentError(
+        "samples do not say which thread made them, and threads have totals of all stacks: leave "
+        "out --focus, --ignore and those of labels");
   }
   const heap::Metric metric = scene.measure.metric;
   if (view.Lacks(metric)) {

@@ -148,6 +148,10 @@ absl::Status AddTimeline(const Scene& scene, int columns, Report* report) {
     return absl::InvalidArgumentError(
         "no timeline is known: a recording has one (allomon run -- PROGRAM)");
   }
+  if (scene.IsOfChosen()) {
+    return absl::InvalidArgumentError(
+        "--timeline is of all stacks: leave out --focus, --ignore and those of labels");
+  }
   if (scene.options->format == Format::kTable) {
     report->picture = Plot(scene, columns).Lines();
   } else {

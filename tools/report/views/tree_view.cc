@@ -39,6 +39,7 @@ class TreeView {
     table.key = direction_ == Direction::kCallers ? "callers" : "tree";
     AddColumns(&table);
     FillTable(&table);
+    table.left_out = left_out_;
     if (left_out_ > 0 && folds_) {
       report->foot.push_back(
           {MoreText(left_out_, "smaller node") + "; --top=N shows N", Paint::kDim});

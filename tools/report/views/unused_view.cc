@@ -221,7 +221,7 @@ class UnusedView {
     if (shown < sites.size()) {
       std::vector<Cell> more = {TextCell(MoreText(sites.size() - shown, what), Paint::kDim)};
       more.resize(columns);
-      table.rows.push_back(std::move(more));
+      table.AddRest(std::move(more), sites.size() - shown);
     }
     report_.tables.push_back(std::move(table));
     size_t lines = 0;

@@ -60,20 +60,14 @@ absl::Status AddView(View view, const Scene& scene, int columns, Report* report)
   return absl::OkStatus();
 }
 
-// The command of this report, up to its view.  `quotes` each word that a shell would split or read.
-std::string CommandOf(const Scene& scene, bool quotes) {
+// The command of this report, up to its view.
+std::string CommandOf(const Scene& scene) {
   const Options& options = *scene.options;
-  const auto word = [quotes](const std::string& text) { return quotes ? ShellWord(text) : text; };
   std::string command = std::string("allomon ") + options.command;
-  for (const std::string& file : options.files) command += " " + word(file);
-  for (const options::Given& given : options.given) {
-    if (given.name != "--born" && given.name != "--outlived") continue;
-    command += " " + word(given.name + (given.value.empty() ? "" : "=" + given.value));
-  }
-  if (options.metric.has_value()) {
-    command += MetricOptions(scene.measure);
-  }
-  return command;
+  for (const std::string& file : options.files) command += " " + ShellWord(file);
+  command += SelectingOptions(options);
+  return options.metric.has_value() || options.blocks ? command + MetricOptions(scene.measure)
+                                                      : command;
 }
 
 // The view that shows more of the same; null if there is none.
@@ -87,11 +81,11 @@ void AddNextCommand(View view, const Scene& scene, Report* report) {
   const char* const next = NextView(view);
   if (next != nullptr) {
     const std::string option = std::string(" --view=") + next;
-    report->foot.push_back({"next: " + CommandOf(scene, false) + option, Paint::kDim});
-    report->next.push_back(CommandOf(scene, true) + option + " --json");
+    report->foot.push_back({"next: " + CommandOf(scene) + option, Paint::kDim});
+    report->next.push_back(CommandOf(scene) + option + " --json");
   } else if (view != View::kPages) {
     const char* const other = view == View::kLines ? "tree" : "functions";
-    report->next.push_back(CommandOf(scene, true) + " --view=" + other + " --json");
+    report->next.push_back(CommandOf(scene) + " --view=" + other + " --json");
   }
 }
 

@@ -80,7 +80,8 @@ absl::StatusOr<ShownDifference> ShowDifference(const Options& options, const Ter
   if (!after.ok()) return after.status();
   const auto difference = DifferenceOf(*before, *after, options, SpaceOf(options, terminal));
   if (!difference.ok()) return difference.status();
-  return ShownDifference{Output(difference->report, options, terminal), difference->grew};
+  return ShownDifference{Output(difference->report, options, terminal), difference->grew,
+                         difference->is_testable};
 }
 
 }  // namespace allomon::views

@@ -20,7 +20,8 @@ absl::StatusOr<std::string> ShowProfile(const heap::HeapProfile& profile, const 
 
 struct ShownDifference {
   std::string text;
-  bool grew = false;  // whether a row certainly did
+  bool grew = false;         // whether a row certainly did
+  bool is_testable = false;  // whether that can be told
 };
 
 // The difference of the two files of the options.
