@@ -199,6 +199,15 @@ TEST(InterfaceTest, KeysChangeViewMetricAndOrder) {
   EXPECT_THAT(person.title(), HasSubstr(", blocks"));
 }
 
+// The key that goes through the views meets those that refuse a metric.
+TEST(InterfaceTest, ViewsOfTheirOwnMetricDoNotGetTheChosenOne) {
+  Person person({"--view=modules", "--metric=alloc"});
+  person.Type("v");
+  EXPECT_THAT(person.screen(), AllOf(HasSubstr("median time"), Not(HasSubstr("--metric"))));
+  person.Type("v");
+  EXPECT_THAT(person.screen(), AllOf(HasSubstr("lives since"), Not(HasSubstr("--metric"))));
+}
+
 TEST(InterfaceTest, AFilterIsTypedAndCorrected) {
   Person person;
   person.Type("/groxx");

@@ -22,6 +22,7 @@ constexpr int kLinesWithAllTotals = 14;
 
 constexpr const char* kViews[] = {"functions", "callers", "tree",      "lines", "types",  "sizes",
                                   "threads",   "modules", "lifetimes", "ages",  "unused", "pages"};
+constexpr std::string_view kOfOwnMetric[] = {"lifetimes", "ages", "unused", "pages"};
 constexpr const char* kSorts[] = {"cur", "stack", "name"};
 
 constexpr const char* kHelp[] = {
@@ -128,7 +129,10 @@ absl::StatusOr<views::Options> Interface::OptionsOf(const State& state) const {
   // Values of a label have a view of their own.
   if (state.by.empty()) args.push_back("--view=" + state.view);
   if (!state.by.empty()) args.push_back("--by=label:" + state.by);
-  if (!state.metric.empty()) args.push_back("--metric=" + state.metric);
+  const bool has_own_metric =
+      state.by.empty() && std::find(std::begin(kOfOwnMetric), std::end(kOfOwnMetric), state.view) !=
+                              std::end(kOfOwnMetric);
+  if (!state.metric.empty() && !has_own_metric) args.push_back("--metric=" + state.metric);
   if (!state.sort.empty()) args.push_back("--sort=" + state.sort);
   if (!state.focus.empty()) args.push_back("--focus=" + state.focus);
   if (!state.born.empty()) args.push_back("--born=" + state.born);
