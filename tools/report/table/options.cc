@@ -255,11 +255,9 @@ options::CommandText DiffText() {
       "chance of sampling.  Two files mlmon.out, which have no chance in them, are compared as "
       "by allomon report --diff."};
   text.words = options::Words::kFiles;
-  text.statuses = {
-      {"0", "compared"},
-      {"1", "a row grew, with --fail-on-growth"},
-      {"2",
-       "bad input; with --fail-on-growth also files of which nothing tells growth from chance"}};
+  text.statuses = {{"0", "compared"},
+                   {"1", "a row grew, with --fail-on-growth"},
+                   {"2", "bad input, or nothing tells growth from chance, with that option"}};
   text.examples = {{"allomon diff --fail-on-growth old.pb.gz new.pb.gz",
                     "a check for a script: 1 if a function allocates more than it did"}};
   text.manual = "tools/report/views/README.md";
