@@ -206,6 +206,9 @@ TEST_F(ExportCommandTest, MlmonWithoutItsNames) {
   std::filesystem::remove("mlmon.out.sources");
   ExpectError({"--format=csv", "mlmon.out"}, "the names of mlmon.out are missing");
   ExpectError({"--format=mlmon", "a.pb.gz"}, "--format=mlmon is more than one file; name");
+  ASSERT_EQ(mkfifo("pipe", 0600), 0);
+  ExpectError({"--format=mlmon", "-o", "pipe", "a.pb.gz"}, "is more than one file; name");
+  EXPECT_FALSE(std::filesystem::exists("pipe.sources"));
 }
 
 // Only a pprof file may take the place of the profile that it is made of.

@@ -251,6 +251,8 @@ TEST_F(ProfTest, BadInputIsNamedInOneLine) {
   Write(FormatMon({range_}).substr(0, 100));
   EXPECT_EQ(error(RunOnFile({})), "prof: " + file_ + " is cut off: run the program again\n");
   Write(FormatMon({range_}));
+  EXPECT_EQ(error(RunOnFile({"--mlmon=/dev/null"})),
+            "prof: /dev/null is not a file, and a second one belongs beside it: name a file\n");
   EXPECT_EQ(error(RunProf({"-m", "/tmp", "/proc/self/exe"})),
             "prof: cannot read /tmp: Is a directory; run the program, or name its file with -m\n");
   EXPECT_EQ(

@@ -169,14 +169,18 @@ absl::Status Write(const std::string& path, const OutputFiles& files) {
 absl::StatusOr<std::string> Run(const ExportOptions& options) {
   auto files = Convert(options);
   if (!files.ok()) return files.status();
+  // A device or a pipe has no place beside it for a second file.
+  const bool is_file = options.output != "-" && IsReplacedByWriting(options.output);
+  if (files->size() > 1 && !is_file) {
+    return Bad(std::string("--format=") + options.format->name +
+               " is more than one file; name the first one with -o");
+  }
   if (options.output != "-") {
     const absl::Status status = Write(options.output, *files);
     if (!status.ok()) return status;
     return std::string();
   }
-  if (files->size() == 1) return std::move(files->front().bytes);
-  return Bad(std::string("--format=") + options.format->name +
-             " is more than one file; name the first one with -o");
+  return std::move(files->front().bytes);
 }
 
 }  // namespace

@@ -281,6 +281,10 @@ bool WriteMlmon(const Charges& charges, bool counts, const std::string& path, st
   mlmon.magic = table.magic;
   const std::string stub = FormatSourcesStub(table);
   const std::string file = FormatMlmon(mlmon);
+  if (!IsReplacedByWriting(path)) {
+    *error = path + " is not a file, and a second one belongs beside it: name a file";
+    return false;
+  }
   return WriteFilesAtomically({{path + ".sources", stub, 0700}, {path, file, kPrivateMode}}, error);
 }
 
