@@ -98,8 +98,9 @@ int main(int argc, char** argv) {
   long checksum = 0;
   for (const long sum : sums) checksum += sum;
   const gc::HeapStatistics s = heap->statistics();
-  const double mean_stop_ms =
-      pause_count == 0 ? 0 : static_cast<double>(s.total_stop_ns) / 1e6 / double(pause_count);
+  const double mean_stop_ms = run_pause_count == 0 ? 0
+                                                   : static_cast<double>(s.total_stop_ns) / 1e6 /
+                                                         static_cast<double>(run_pause_count);
   const gc::Mutator mutator(*heap);
   heap->CollectFromTop(gc::CollectionKind::kMajor);
   PrintRun(checksum, mean_stop_ms, static_cast<double>(s.longest_stop_ns) / 1e6);

@@ -100,7 +100,7 @@ int main(int, char** argv) {
   EndRun(started_ns);
   long checksum = 0;
   for (const Job& job : jobs) checksum += job.sum;
-  const double mean = pause_count == 0 ? 0 : double(g_stop_ns) / 1e6 / double(pause_count);
+  const double mean = run_pause_count == 0 ? 0 : double(g_stop_ns) / 1e6 / double(run_pause_count);
   const double longest = double(g_longest_stop_ns) / 1e6;
   GC_gcollect_and_unmap();
   PrintRun(checksum, mean, longest);

@@ -15,6 +15,8 @@ enum { kMostPauses = 1 << 22 };
 static uint64_t wall_pauses_ns[kMostPauses];
 static uint64_t cpu_pauses_ns[kMostPauses];
 static long pause_count;
+/* Of these, those before the run's end: no full collection after it. */
+static long run_pause_count;
 
 static inline uint64_t Now(clockid_t clock) {
   struct timespec now;
@@ -40,10 +42,10 @@ static inline int CompareTimes(const void* a, const void* b) {
 /* Half, 99 %, 99.9 % and all of the pauses are not longer. */
 static inline void PrintTimes(uint64_t* times_ns) {
   static const double kParts[] = {.5, .99, .999, 1};
-  qsort(times_ns, (size_t)pause_count, sizeof *times_ns, CompareTimes);
+  qsort(times_ns, (size_t)run_pause_count, sizeof *times_ns, CompareTimes);
   for (int i = 0; i < 4; ++i) {
-    const long last = pause_count - 1;
-    printf(" %.3f", pause_count == 0 ? 0 : (double)times_ns[(long)(kParts[i] * last)] / 1e6);
+    const long last = run_pause_count - 1;
+    printf(" %.3f", run_pause_count == 0 ? 0 : (double)times_ns[(long)(kParts[i] * last)] / 1e6);
   }
 }
 
@@ -53,6 +55,7 @@ static long peak_mib;
 /* Called when the threads have ended. */
 static inline void EndRun(uint64_t started_ns) {
   struct rusage usage;
+  run_pause_count = pause_count;
   getrusage(RUSAGE_SELF, &usage);
   wall_seconds = (double)(Now(CLOCK_MONOTONIC) - started_ns) / 1e9;
   cpu_seconds = (double)(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) +
@@ -77,7 +80,7 @@ static inline void PrintRun(long checksum, double mean_stop_ms, double longest_s
   const struct timespec two_seconds = {2, 0};
   nanosleep(&two_seconds, NULL);
   printf("%ld %.3f %.3f %ld %ld %ld", checksum, wall_seconds, cpu_seconds, peak_mib, ResidentMib(),
-         pause_count);
+         run_pause_count);
   PrintTimes(wall_pauses_ns);
   PrintTimes(cpu_pauses_ns);
   printf(" %.3f %.3f\n", mean_stop_ms, longest_stop_ms);
