@@ -425,12 +425,17 @@ class ControlTest(unittest.TestCase):
 
     # ---- ends
 
-    def test_a_killed_server_leaves_its_recording_to_be_saved(self):
+    def killed_server(self):
+        """A server that was killed while it recorded."""
         server = self.start()
         self.ask(server, "start", "--exact")
         server.do("l 2")
         server.process.send_signal(signal.SIGKILL)
         server.process.wait()
+        return server
+
+    def test_a_killed_server_leaves_its_recording_to_be_saved(self):
+        server = self.killed_server()
         self.assertIn("which has ended", self.allomon("list").stdout)
         saved = self.allomon("save", server.pid, "-o", "dead.pb.gz")
         self.assertEqual(saved.returncode, 0, saved.stderr)
@@ -454,11 +459,7 @@ class ControlTest(unittest.TestCase):
         self.assertEqual(done.returncode, 2)
 
     def test_what_a_killed_server_left_is_not_of_the_next_process_with_its_id(self):
-        server = self.start()
-        self.ask(server, "start", "--exact")
-        server.do("l 2")
-        server.process.send_signal(signal.SIGKILL)
-        server.process.wait()
+        server = self.killed_server()
         time.sleep(0.2)
         other = subprocess.Popen(["sleep", "600"])
         self.addCleanup(other.wait)

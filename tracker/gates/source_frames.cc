@@ -51,7 +51,8 @@ class Process {
   }
 
  private:
-  // libdwfl rounds segments up by their alignment, so it may give another module's neighbour.
+  // libdwfl rounds segments up by their alignment: it may give the module below for code that was
+  // loaded after it had looked.
   Dwfl_Module* ModuleAt(Dwarf_Addr pc) const {
     Dwfl_Module* const module = dwfl_ == nullptr ? nullptr : dwfl_addrmodule(dwfl_, pc);
     Dwarf_Addr begin = 0;
