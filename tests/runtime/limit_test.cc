@@ -13,6 +13,7 @@
 #include "runtime/custom.h"
 #include "runtime/heap.h"
 #include "runtime/internal/collect/heap_core.h"
+#include "tests/support/sanitizers.h"
 
 namespace allomon::gc {
 namespace {
@@ -251,6 +252,7 @@ uint64_t PeakBytes(size_t soft_limit_bytes, int used_percent = 0, uint32_t cgrou
 }
 
 TEST(LimitTest, HeapWithASoftLimitCollectsEarlier) {
+  if (testing::kHasThreadSanitizer) GTEST_SKIP() << "one thread";
   constexpr size_t kMiB = 1 << 20;
   EXPECT_GT(PeakBytes(0), 80 * kMiB);
   EXPECT_LT(PeakBytes(36 * kMiB), 48 * kMiB);  // the reserve is 4 MiB, and chunks are whole
@@ -259,16 +261,11 @@ TEST(LimitTest, HeapWithASoftLimitCollectsEarlier) {
 }
 
 TEST(LimitTest, HeapInAFullCgroupCollectsEarlier) {
+  if (testing::kHasThreadSanitizer) GTEST_SKIP() << "one thread";
   constexpr size_t kMiB = 1 << 20;
   EXPECT_GT(PeakBytes(0, 89), 80 * kMiB);
   EXPECT_LT(PeakBytes(0, 91), 40 * kMiB);
 }
-
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-constexpr bool kHasSanitizer = true;
-#else
-constexpr bool kHasSanitizer = false;
-#endif
 
 constexpr size_t kLiveBytes = size_t{20} << 20;
 
@@ -297,6 +294,7 @@ size_t PeakOfReplacedStrings(const HeapOptions& options, size_t bytes) {
 // Strings replaced at random use the gaps that others have left.  Twice what lives is the option
 // `growth`; the rest are the reserve of 4 MiB, whole chunks, and gaps that were too small.
 TEST(LimitTest, OldSpaceDoesNotRot) {
+  if (testing::kHasThreadSanitizer) GTEST_SKIP() << "one thread";
   HeapOptions at_once;
   at_once.incremental_from_bytes = size_t{1} << 40;
   for (const size_t bytes : {40, 48, 200, 500, 1000, 4000}) {
@@ -308,7 +306,7 @@ TEST(LimitTest, OldSpaceDoesNotRot) {
 // Slices of a marking take longer under a sanitizer, and more dies unseen meanwhile.
 TEST(LimitTest, OldSpaceDoesNotRotBesideSlices) {
   for (const size_t bytes : {200, 500, 1000, 4000}) {
-    const size_t halves = kHasSanitizer ? 10 : 7;
+    const size_t halves = testing::kHasSanitizer ? 10 : 7;
     EXPECT_LT(PeakOfReplacedStrings({}, bytes), kLiveBytes / 2 * halves) << bytes;
   }
 }
@@ -339,7 +337,7 @@ TEST_P(DroppedMemoryTest, GoesBackByOneCollection) {
     for (size_t i = 0; i < 3000; ++i) large->at(i) = make_bytes(std::string(30'000, 'x'));
     EXPECT_GT(heap->statistics().old_space_bytes, 150 * kMiB);
     // A sanitizer's own memory may go back meanwhile: 53 MiB less were seen.
-    if (!kHasSanitizer) {
+    if (!testing::kHasSanitizer) {
       EXPECT_GT(ResidentBytes(), before + 150 * kMiB);
     }
     list = nullptr;
@@ -348,7 +346,7 @@ TEST_P(DroppedMemoryTest, GoesBackByOneCollection) {
     EXPECT_EQ(heap->statistics().old_words, 0u);
     EXPECT_LT(heap->statistics().old_space_bytes, 9 * kMiB);
     // A sanitizer keeps its shadow of memory that was dropped, and freed blocks.
-    if (kHasSanitizer) continue;
+    if (testing::kHasSanitizer) continue;
     EXPECT_LT(ResidentBytes(), before + 40 * kMiB) << "round " << round;
   }
 }

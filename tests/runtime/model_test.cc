@@ -17,6 +17,7 @@
 #include "runtime/heap.h"
 #include "tests/runtime/model_objects.h"
 #include "tests/runtime/model_program.h"
+#include "tests/support/sanitizers.h"
 #include "tracker/tracker.h"
 
 namespace allomon::gc::testing {
@@ -25,7 +26,7 @@ namespace {
 struct Case {
   const char* options;
   int threads;
-  int steps;
+  int all_steps;
   bool trackers;
   // For long markings in slices: the number of nodes that stay, and the number of steps between
   // minor collections.
@@ -33,6 +34,12 @@ struct Case {
   int minor_every = INT_MAX;
   int visits = 1;  // times that each thread attaches, does its steps, and detaches
 };
+
+// Long modes have a quarter of their steps under the thread sanitizer, where all take minutes.
+int Steps(const Case& mode) {
+  return allomon::testing::kHasThreadSanitizer && mode.all_steps > 1000 ? mode.all_steps / 4
+                                                                        : mode.all_steps;
+}
 
 Local<Node> MakeFiller(int length) {
   Local<Node> filler;
@@ -51,7 +58,8 @@ void RunProgram(Heap& heap, Market* market, Finalized* finalized, uint64_t seed,
   // Roots made later are marked first, so the marking meets ephemerons at its beginning.
   const Root<Node> filler = MakeFiller(mode.filler);
   Program program(&heap, market, finalized, seed, mode.filler > 0);
-  for (int i = 1; i <= mode.steps; ++i) {
+  const int steps = Steps(mode);
+  for (int i = 1; i <= steps; ++i) {
     program.Step(mode.trackers);
     if (i % 7 == 0) program.Try([&] { program.Compare(static_cast<size_t>(i / 7) % 40); });
     if (i % 5000 == 0) program.Try([&] { heap.Collect(CollectionKind::kMajor); });

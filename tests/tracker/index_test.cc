@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "gtest/gtest.h"
+#include "tests/support/sanitizers.h"
 #include "tracker/base/chain_index.h"
 #include "tracker/core/address_index.h"
 #include "tracker/heap_client.h"
@@ -37,6 +38,7 @@ uint32_t FindNumber(const ChainIndex<kMost>& index, const Records& records, uint
 }
 
 TEST(ChainIndexTest, HoldsWhatASetHolds) {
+  if (testing::kHasThreadSanitizer) GTEST_SKIP() << "one thread";
   std::mt19937_64 random(1);
   Records records(20'000);
   // Few hashes, so that chains are long, and hashes that differ only in high bits.

@@ -20,6 +20,7 @@
 
 #include "allocator/allocator.h"
 #include "tests/recording/recorded.h"
+#include "tests/support/sanitizers.h"
 #include "tracker/base/memory_limit.h"
 #include "tracker/recording/start.h"
 #include "tracker/triggers/recording_copy.h"
@@ -136,7 +137,8 @@ TEST_F(SaverTest, PeakThatWasOverBeforeALookIsInItsCopy) {
 // noise_test.cc tests more of this, without a saver.
 TEST_F(SaverTest, NoiseOfTheEstimateIsNoNewPeak) {
   constexpr size_t kBlocks = 10'000;
-  for (uint64_t seed = 1; seed <= 5; ++seed) {
+  const uint64_t seeds = testing::kHasThreadSanitizer ? 1 : 5;
+  for (uint64_t seed = 1; seed <= seeds; ++seed) {
     Start(NewSaver("peak+1%,keep=99"), 1e-4, seed);
     std::vector<void*> blocks(kBlocks);
     for (void*& block : blocks) block = SamplingMalloc(1024);

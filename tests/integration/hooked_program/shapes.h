@@ -1,4 +1,4 @@
-// A small program of four files that knows nothing of profiling.  A compiler flag puts entry hooks
+// A small program of three files that knows nothing of profiling.  A compiler flag puts entry hooks
 // into it, and its calls are compared with callgrind's.
 #ifndef ALLOMON_TESTS_INTEGRATION_HOOKED_PROGRAM_SHAPES_H_
 #define ALLOMON_TESTS_INTEGRATION_HOOKED_PROGRAM_SHAPES_H_

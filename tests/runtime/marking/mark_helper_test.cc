@@ -20,6 +20,7 @@
 #include "runtime/weak.h"
 #include "runtime/weak_map.h"
 #include "tests/runtime/lists.h"
+#include "tests/support/sanitizers.h"
 
 namespace allomon::gc {
 namespace {
@@ -106,7 +107,8 @@ TEST(CollectorsTest, EachObjectIsMovedOnce) {
   for (const uint32_t collectors : {2u, 4u}) {
     const auto heap = Heap::Create(BySeveral(collectors)).value();
     const Mutator mutator(*heap);
-    for (int round = 0; round < 20; ++round) {
+    const int rounds = testing::kHasThreadSanitizer ? 5 : 20;
+    for (int round = 0; round < rounds; ++round) {
       Root<Array<Cell>> up;
       Root<Array<Cell>> down;
       MakeTwoTables(&up, &down);
@@ -297,7 +299,8 @@ TEST(CollectorsTest, MarkingBySeveralIsThatOfOne) {
     for (const size_t entries : {size_t{16}, size_t{1} << 26}) {
       HeapOptions options = BySeveral(collectors);
       options.mark_stack_entries = entries;
-      options.verify = collectors == 2;  // takes most of the test's time
+      // Takes most of the test's time, and one thread does it.
+      options.verify = collectors == 2 && !testing::kHasThreadSanitizer;
       EXPECT_EQ(LogOfMarkings(options), by_one) << collectors << " collectors, " << entries;
     }
   }

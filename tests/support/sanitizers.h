@@ -1,0 +1,25 @@
+// Which sanitizer a test is compiled with, and how much less it does then.
+//
+// The thread sanitizer finds nothing in what one thread does, and takes some 25 times its time.  A
+// case that is long and has one thread is skipped there; a target of such cases has the tag
+// one_thread instead.
+#ifndef ALLOMON_TESTS_SUPPORT_SANITIZERS_H_
+#define ALLOMON_TESTS_SUPPORT_SANITIZERS_H_
+
+namespace allomon::testing {
+
+#if defined(__SANITIZE_THREAD__)
+inline constexpr bool kHasThreadSanitizer = true;
+#else
+inline constexpr bool kHasThreadSanitizer = false;
+#endif
+
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+inline constexpr bool kHasSanitizer = true;
+#else
+inline constexpr bool kHasSanitizer = false;
+#endif
+
+}  // namespace allomon::testing
+
+#endif  // ALLOMON_TESTS_SUPPORT_SANITIZERS_H_
