@@ -38,14 +38,19 @@ __attribute__((noinline)) void Churn(void) {
   free(block);
 }
 
-// Works through the part of the whole work from one share to another.
+// Works through the part of the whole work from one share to another.  A program that a busy
+// machine has stopped for a while does not catch up: all it allocated would have one age.
 static void Work(double from, double to, double seconds) {
   static int leaked, cached, turned;
   const int before = leaked;
-  const double begin = Seconds();
-  for (double share = from; share < to;
-       share = from + (Seconds() - begin) / seconds * (to - from)) {
+  const double most_step = 0.05;
+  double share = from;
+  for (double last = Seconds(); share < to;) {
     const struct timespec pause = {0, 1000000};
+    const double now = Seconds();
+    const double step = now - last < most_step ? now - last : most_step;
+    share += step / seconds * (to - from);
+    last = now;
     for (; leaked < share * 4000; ++leaked) LeakOne();
     for (; cached < kCacheBlocks && cached < share / 0.4 * kCacheBlocks; ++cached)
       FillCache(cached);
