@@ -50,6 +50,7 @@ void BM_MinorCollection(benchmark::State& state) {
     const gc::Local<Cell> list = MakeList(state.range(0));
     state.ResumeTiming();
     (*heap)->Collect(gc::CollectionKind::kMinor);
+    benchmark::DoNotOptimize(list);
   }
   state.SetItemsProcessed(state.iterations() * state.range(0));
 }
@@ -62,6 +63,7 @@ void BM_MajorCollection(benchmark::State& state) {
   const gc::Local<Cell> list = MakeList(state.range(0));
   (*heap)->Collect(gc::CollectionKind::kMajor);
   for (auto _ : state) (*heap)->Collect(gc::CollectionKind::kMajor);
+  benchmark::DoNotOptimize(list);
   state.SetItemsProcessed(state.iterations() * state.range(0));
 }
 BENCHMARK(BM_MajorCollection)->ArgName("live")->Arg(0)->Arg(1000)->Arg(1000000);

@@ -53,6 +53,7 @@ void MakeLargeBlock() {
 void* TouchStack(void*) {
   volatile char stack[kMiB];
   for (size_t i = 0; i < kMiB; i += 1024) stack[i] = 1;
+  asm volatile("" : : "r"(stack) : "memory");
   pthread_barrier_wait(&g_ready);
   pause();
   return nullptr;

@@ -208,7 +208,7 @@ TEST(ThreadTableTest, FractionsAreCarried) {
   }
   ASSERT_EQ(number, 1u);
   for (int i = 0; i < 5; ++i) {
-    threads.AddSample(number, {kMany, kMany, 1, 1, 1, 1});
+    threads.AddSample(number, {kMany, kMany, 1, 1, 1, 1, 0});
     threads.RemoveBlock(number, kMany, kMany);
   }
   Thread record;

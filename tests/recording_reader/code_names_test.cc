@@ -435,12 +435,12 @@ SymbolPackWriter OddPack() {
   SymbolPackWriter pack;
   pack.AddCode("build-id aa", "/b\tin\n\\x", true, {{0, 0x1000, 16, 32, true}});
   pack.AddCode("build-id aa", "/a", false, {});
-  pack.AddAddress("build-id aa", 0x20, 0x10, {{"f(\t)", "f\\.cc", 7, true, "_f\n", 3}});
-  pack.AddAddress("build-id aa", 0x10, 0x10, {{"x+0x10", "", 0, false, "", 0}});
-  pack.AddAddress("build-id bb", 0x10, 0x10, {{"never", "", 0, true, "", 0}});
+  pack.AddAddress("build-id aa", 0x20, 0x10, {{"f(\t)", "f\\.cc", 7, true, "_f\n", 3, 0, ""}});
+  pack.AddAddress("build-id aa", 0x10, 0x10, {{"x+0x10", "", 0, false, "", 0, 0, ""}});
+  pack.AddAddress("build-id bb", 0x10, 0x10, {{"never", "", 0, true, "", 0, 0, ""}});
   pack.AddCode("", "/nobody", true, {});
   pack.AddCode(PackKeyOfProcess(7, 8), "[generated]", false, {});
-  pack.AddAddress(PackKeyOfProcess(7, 8), 0x30, 0x30, {{"js", "a.js", 1, true, "", 0, 12}});
+  pack.AddAddress(PackKeyOfProcess(7, 8), 0x30, 0x30, {{"js", "a.js", 1, true, "", 0, 12, ""}});
   return pack;
 }
 
@@ -521,10 +521,11 @@ TEST(SymbolPackTest, TextOfAnAddressIsBounded) {
   // Writers leave out what readers refuse.
   SymbolPackWriter writer;
   writer.AddCode("build-id aa", "/a", true, {});
-  const CodeFrame frame = {name, "", 1, true, "", 0};
+  const CodeFrame small = {"f", "", 1, true, "", 0, 0, ""};
+  const CodeFrame frame = {name, "", 1, true, "", 0, 0, ""};
   writer.AddAddress("build-id aa", 1, 1, std::vector<CodeFrame>(10, frame));
   writer.AddAddress("build-id aa", 2, 2, std::vector<CodeFrame>(11, frame));
-  writer.AddAddress("build-id aa", 3, 3, std::vector<CodeFrame>(5000, {"f", "", 1, true, "", 0}));
+  writer.AddAddress("build-id aa", 3, 3, std::vector<CodeFrame>(5000, small));
   EXPECT_EQ(writer.addresses(), 1u);
   EXPECT_TRUE(IsAccepted(writer.Text()));
 }

@@ -84,6 +84,7 @@ class GuardedStack {
   char* pages_;
 };
 
+#if !defined(__SANITIZE_THREAD__)  // it must be told of each switch of stacks
 struct Context {
   explicit Context(size_t stack_bytes) : stack(stack_bytes) {}
   GuardedStack stack;
@@ -115,7 +116,6 @@ void RunContext(Context* context) {
   EXPECT_TRUE(t_context_done);
 }
 
-#if !defined(__SANITIZE_THREAD__)  // the thread sanitizer must be told of each switch of stacks
 TEST_F(ControlFlowTest, SampledCallsThatAreSuspendedOnAnotherStack) {
   for (int i = 0; i < 200; ++i) {
     Context context(65536);

@@ -161,7 +161,9 @@ TEST(MemoryEndTest, LimitOf512MebibytesIsTheProgramsNotTheTrackers) {
     Blocks large;
     for (int i = 0; i < 200; ++i) ASSERT_TRUE(large.Keep(malloc(kMebi)));
     EXPECT_GT(Tracker::statistics(*id)->dropped_blocks, 0u);
-    if (has_room) EXPECT_GT(Tracker::statistics(*id)->reported_blocks, 100000u);
+    if (has_room) {
+      EXPECT_GT(Tracker::statistics(*id)->reported_blocks, 100000u);
+    }
     small.FreeAll();
     large.FreeAll();
   });

@@ -15,7 +15,7 @@ namespace {
 constexpr size_t kMiB = size_t{1} << 20;
 
 // Lets no block be optimized away.
-void Use(const volatile void* block) { asm volatile("" : : "r"(block) : "memory"); }
+void Use(volatile void* block) { asm volatile("" : : "r"(block) : "memory"); }
 
 KEPT void ByMalloc() { Use(malloc(4 * kMiB)); }
 KEPT void ByNew() { Use(new char[1 * kMiB]); }
