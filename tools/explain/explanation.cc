@@ -58,7 +58,7 @@ void SplitLiveByRecording(const AskedFor& asked, Account* account) {
   }
   if (given_bytes > asked.bytes) {
     SplitLive(given_bytes - asked.bytes, beyond, name, account);
-  } else {
+  } else if (given_bytes < asked.bytes) {
     account->notes.push_back("less was allocated than the recording estimates; its interval is " +
                              Bytes(WholeBytes(asked.interval.low)) + " to " +
                              Bytes(WholeBytes(asked.interval.high)));
