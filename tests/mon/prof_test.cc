@@ -186,6 +186,15 @@ TEST_F(ProfTest, SummaryTellsHowTheProfileWasTaken) {
       << summary;
 }
 
+// The sum of two ranges wrapped.
+TEST_F(ProfTest, CallsOfRangesAddUpBeyond64Bits) {
+  Call(prof_test_last, INT64_MAX);
+  Write(FormatMon({range_, range_, range_}));
+  const Result result = RunOnFile({"-hs"});
+  EXPECT_NE(result.out.find(" 27670116110564327421 "), std::string::npos) << result.out;
+  EXPECT_NE(result.err.find(" 27670116110564327421 calls"), std::string::npos) << result.err;
+}
+
 TEST_F(ProfTest, LimitsOfTheMonitorAreSaid) {
   range_.saturated = true;
   range_.counts_lost = true;

@@ -170,8 +170,8 @@ class Charger {
     const auto it = FirstEndingAbove(address);
     const bool known = it != program_.functions.end() && it->begin <= address;
     Row& row = RowOf(known ? &*it : nullptr);
-    row.calls = row.calls.value_or(0) + count.calls;
-    charges_->calls += count.calls;
+    row.calls = row.calls.value_or(0) + MlmonInt{count.calls};
+    charges_->calls += MlmonInt{count.calls};
   }
 
   const Program& program_;

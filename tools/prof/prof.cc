@@ -14,6 +14,7 @@
 #include "tools/mlmon/load_profile.h"
 #include "tools/prof/charge.h"
 #include "tracker/formats/mlmon.h"
+#include "tracker/formats/scan.h"
 #include "tracker/formats/source_table.h"
 #include "tracker/formats/version.h"
 #include "tracker/formats/write_file.h"
@@ -175,10 +176,16 @@ std::string AddressCell(const Row& row, AddressBase base) {
   return Format("%12lx ", address);
 }
 
+std::string Decimal(MlmonInt number) {
+  std::string text;
+  internal::AppendDecimal(number, &text);
+  return text;
+}
+
 std::string CallCells(const Row& row) {
   if (!row.calls || *row.calls == 0) return Format("%10s %11s", row.calls ? "0" : "", "");
-  const auto calls = static_cast<unsigned long>(*row.calls);
-  return Format("%10lu %11.4f", calls, row.seconds * 1000 / static_cast<double>(calls));
+  return Format("%10s %11.4f", Decimal(*row.calls).c_str(),
+                row.seconds * 1000 / static_cast<double>(*row.calls));
 }
 
 std::string FormatRow(const Row& row, double all_seconds, double* sum_seconds, AddressBase base) {
@@ -218,10 +225,10 @@ int DecimalsOfTicks(const std::vector<MonRange>& ranges) {
 std::string FormatSummary(const std::vector<MonRange>& ranges, const Charges& charges,
                           const std::string& mon_file) {
   const int decimals = DecimalsOfTicks(ranges);
-  std::string text = Format("prof: %.*f seconds in the ranges, %.*f elsewhere, %lu calls; ",
-                            decimals, charges.seconds, decimals, charges.other_seconds,
-                            static_cast<unsigned long>(charges.calls)) +
-                     mon_file + "\n";
+  std::string text =
+      Format("prof: %.*f seconds in the ranges, %.*f elsewhere, %s calls; ", decimals,
+             charges.seconds, decimals, charges.other_seconds, Decimal(charges.calls).c_str()) +
+      mon_file + "\n";
   for (size_t i = 0; i < ranges.size(); ++i) {
     const MonRange& range = ranges[i];
     text += Format("prof: range %zu: %lx to %lx, %zu cells of %u bytes, %u ticks a second, ", i + 1,
@@ -265,8 +272,7 @@ bool WriteMlmon(const Charges& charges, bool counts, const std::string& path, st
   mlmon.splits.resize(table.sources.size());
   Rounder ticks;
   for (const Row& row : charges.rows) {
-    const MlmonInt amount =
-        counts ? static_cast<MlmonInt>(row.calls.value_or(0)) : ticks.Next(row.seconds * 100);
+    const MlmonInt amount = counts ? row.calls.value_or(0) : ticks.Next(row.seconds * 100);
     mlmon.total += amount;
     if (row.function == nullptr) {
       mlmon.splits[kUnknownSource].current += amount;
