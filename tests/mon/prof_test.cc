@@ -186,6 +186,17 @@ TEST_F(ProfTest, SummaryTellsHowTheProfileWasTaken) {
       << summary;
 }
 
+// The seconds of the ranges were those of the cells alone, and nothing was said.
+TEST_F(ProfTest, TicksWithoutCellsAreSaid) {
+  Call(prof_test_last, 1);
+  range_.cells.clear();
+  range_.ticks = 300;
+  const Result result = Run({"-s"});
+  EXPECT_TRUE(result.success);
+  EXPECT_NE(result.err.find("a range has no cells"), std::string::npos) << result.err;
+  EXPECT_NE(result.err.find("3.00 seconds in the ranges"), std::string::npos) << result.err;
+}
+
 // The sum of two ranges wrapped.
 TEST_F(ProfTest, CallsOfRangesAddUpBeyond64Bits) {
   Call(prof_test_last, INT64_MAX);

@@ -225,9 +225,11 @@ int DecimalsOfTicks(const std::vector<MonRange>& ranges) {
 std::string FormatSummary(const std::vector<MonRange>& ranges, const Charges& charges,
                           const std::string& mon_file) {
   const int decimals = DecimalsOfTicks(ranges);
+  double seconds = 0;  // cells may be full, or missing, and say less
+  for (const MonRange& range : ranges) seconds += static_cast<double>(range.ticks) / range.hz;
   std::string text =
-      Format("prof: %.*f seconds in the ranges, %.*f elsewhere, %s calls; ", decimals,
-             charges.seconds, decimals, charges.other_seconds, Decimal(charges.calls).c_str()) +
+      Format("prof: %.*f seconds in the ranges, %.*f elsewhere, %s calls; ", decimals, seconds,
+             decimals, charges.other_seconds, Decimal(charges.calls).c_str()) +
       mon_file + "\n";
   for (size_t i = 0; i < ranges.size(); ++i) {
     const MonRange& range = ranges[i];
@@ -317,9 +319,11 @@ bool ReadMon(const std::string& path, std::vector<MonRange>* ranges, std::string
 
 std::string WarningsOf(const std::vector<MonRange>& ranges, const std::string& mon_file) {
   bool saturated = false;
+  bool has_no_cells = false;
   bool counts_lost = false;
   for (const MonRange& range : ranges) {
     saturated |= range.saturated;
+    has_no_cells |= range.cells.empty() && range.ticks > 0;
     counts_lost |= range.counts_lost;
   }
   std::string text;
@@ -327,6 +331,11 @@ std::string WarningsOf(const std::vector<MonRange>& ranges, const std::string& m
     text += "prof: " + mon_file +
             ": cells are full, so busy functions show too little time; "
             "sample with monitor_hz() below what it was\n";
+  }
+  if (has_no_cells) {
+    text += "prof: " + mon_file +
+            ": a range has no cells, so its functions show no time; "
+            "give monitor() a larger buffer\n";
   }
   if (counts_lost) {
     text += "prof: " + mon_file +
