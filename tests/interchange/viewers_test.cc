@@ -73,6 +73,18 @@ TEST(DhatTest, KeepsTheViewersRulesAndOurTotals) {
   }
 }
 
+// A line that is not known was line 0.
+TEST(DhatTest, AFileWithoutALineHasNone) {
+  HeapProfile profile = testing::LargeProfile(1);
+  for (heap::Location& location : profile.locations) {
+    for (heap::Line& line : location.lines) line.line = 0;
+  }
+  const std::string frames =
+      Checked(testing::Export("dhat", profile, Metric::kLive))["ftbl"].dump();
+  EXPECT_NE(frames.find(".cc)"), frames.npos) << frames;
+  EXPECT_EQ(frames.find(":0)"), frames.npos) << frames;
+}
+
 TEST(DhatTest, FramesBeginAtTheInnermost) {
   const Json file = Checked(testing::Export("dhat", testing::OddProfile(), Metric::kLive));
   const Json& frames = file.at("pps")[1].at("fs");

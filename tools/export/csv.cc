@@ -102,9 +102,8 @@ class Writer {
     std::string text;
     for (const uint32_t number : stack.frames) {
       const Frame& frame = stacks_.frames[number];
-      if (!frame.file.empty()) {
-        text += EscapedFrame(frame.file) + ":" + std::to_string(frame.line);
-      }
+      text += EscapedFrame(frame.file);
+      if (frame.line != 0) text += ":" + std::to_string(frame.line);
       text += ";";
     }
     text.pop_back();
