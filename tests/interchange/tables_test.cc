@@ -93,6 +93,14 @@ TEST(CsvTest, FieldsWithCommasAndQuotesStayOneField) {
   EXPECT_EQ(rows[11][Column(rows, "labels")], "request=GET\\x3b \"/\"");
 }
 
+// A key with one and another key had the same text.
+TEST(CsvTest, KeysHaveNoEqualsSign) {
+  HeapProfile profile = testing::LargeProfile(1);
+  profile.samples[0].labels = {{"a=b", "c=d"}, {"e", "f;g"}};
+  const auto rows = ParseCsv(testing::Export("csv", profile, Metric::kLive));
+  EXPECT_EQ(rows[1][Column(rows, "labels")], "a\\x3db=c=d;e=f\\x3bg");
+}
+
 TEST(CsvTest, PlacesHaveNoLineThatIsNotKnown) {
   HeapProfile profile = testing::OddProfile();
   for (heap::Location& location : profile.locations) {

@@ -110,10 +110,17 @@ class Writer {
     return text;
   }
 
+  // The first equals sign is the one behind the key.
+  static std::string KeyOf(const std::string& key) {
+    std::string text;
+    for (const char c : EscapedFrame(key)) text += c == '=' ? "\\x3d" : std::string(1, c);
+    return text;
+  }
+
   static std::string LabelsOf(const Sample& sample) {
     std::string text;
     for (const heap::Label& label : sample.labels) {
-      text += (text.empty() ? "" : ";") + EscapedFrame(label.key) + "=" + EscapedFrame(label.value);
+      text += (text.empty() ? "" : ";") + KeyOf(label.key) + "=" + EscapedFrame(label.value);
     }
     return text;
   }
