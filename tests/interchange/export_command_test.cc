@@ -201,6 +201,21 @@ TEST_F(ExportCommandTest, InputsThatCannotBeRead) {
   ExpectError({"--format=csv", "\033[2J"}, "cannot read \\x1b[2J");
 }
 
+// Stacks beyond the largest sum were left out without a word.
+TEST_F(ExportCommandTest, SumsBeyond64BitsAreErrors) {
+  Write("large.folded", "a;b 9000000000000000000\na;c 9000000000000000000\n");
+  for (const ExportFormat& format : ExportFormats()) {
+    const std::string name = format.name;
+    if (name == "csv" || name == "json") {
+      EXPECT_NE(Out({"--format=" + name, "large.folded"}), "");
+    } else {
+      ExpectError({"--format=" + name, "large.folded"},
+                  "large.folded: more than 9.2e18 bytes or blocks");
+    }
+  }
+  ExpectError({"--format=perfetto", "large.folded", "large.folded"}, "more than 9.2e18 bytes");
+}
+
 TEST_F(ExportCommandTest, MlmonWithoutItsNames) {
   Out({"--format=mlmon", "-o", "mlmon.out", "a.pb.gz"});
   std::filesystem::remove("mlmon.out.sources");

@@ -93,6 +93,23 @@ TEST(CsvTest, FieldsWithCommasAndQuotesStayOneField) {
   EXPECT_EQ(rows[11][Column(rows, "labels")], "request=GET\\x3b \"/\"");
 }
 
+// A key with one and another key had the same text.
+TEST(CsvTest, KeysHaveNoEqualsSign) {
+  HeapProfile profile = testing::LargeProfile(1);
+  profile.samples[0].labels = {{"a=b", "c=d"}, {"e", "f;g"}};
+  const auto rows = ParseCsv(testing::Export("csv", profile, Metric::kLive));
+  EXPECT_EQ(rows[1][Column(rows, "labels")], "a\\x3db=c=d;e=f\\x3bg");
+}
+
+TEST(CsvTest, PlacesHaveNoLineThatIsNotKnown) {
+  HeapProfile profile = testing::OddProfile();
+  for (heap::Location& location : profile.locations) {
+    for (heap::Line& line : location.lines) line.line = 0;
+  }
+  const auto rows = ParseCsv(testing::Export("csv", profile, Metric::kLive));
+  EXPECT_EQ(rows[2][Column(rows, "places")], "src/main.cc;src/f.cc");
+}
+
 TEST(CsvTest, BlocksThatAreNotKnownAreEmpty) {
   HeapProfile profile = testing::LargeProfile(3);
   profile.has_blocks = false;

@@ -73,6 +73,18 @@ TEST(DhatTest, KeepsTheViewersRulesAndOurTotals) {
   }
 }
 
+// A line that is not known was line 0.
+TEST(DhatTest, AFileWithoutALineHasNone) {
+  HeapProfile profile = testing::LargeProfile(1);
+  for (heap::Location& location : profile.locations) {
+    for (heap::Line& line : location.lines) line.line = 0;
+  }
+  const std::string frames =
+      Checked(testing::Export("dhat", profile, Metric::kLive))["ftbl"].dump();
+  EXPECT_NE(frames.find(".cc)"), frames.npos) << frames;
+  EXPECT_EQ(frames.find(":0)"), frames.npos) << frames;
+}
+
 TEST(DhatTest, FramesBeginAtTheInnermost) {
   const Json file = Checked(testing::Export("dhat", testing::OddProfile(), Metric::kLive));
   const Json& frames = file.at("pps")[1].at("fs");
@@ -170,11 +182,14 @@ TEST(MlmonTest, FilesThatDoNotFitAreErrors) {
   const Files files = Write(testing::OddProfile(), Metric::kLive);
   const Files other = Write(testing::LargeProfile(3), Metric::kLive);
   ExpectError(files.profile.substr(0, 60), files.sources, "cut short or damaged");
-  ExpectError(files.profile, "", "not one that Allomon wrote");
+  ExpectError(files.profile, "", "that Allomon did not write");
   ExpectError(files.profile, other.sources, "of another build");
   std::string calls = files.profile;
   calls.replace(calls.find("alloc"), 5, "count");
-  ExpectError(calls, files.sources, "not of bytes");
+  ExpectError(calls, files.sources, "is a profile of time or calls, not of bytes");
+  std::string negative = files.profile;
+  negative.insert(negative.rfind('\n', negative.size() - 2) + 1, "-");
+  ExpectError(negative, files.sources, "has counts below 0");
 }
 
 // Checks the rules of speedscope's file format, from its schema and its importer.

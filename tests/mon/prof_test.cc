@@ -186,6 +186,26 @@ TEST_F(ProfTest, SummaryTellsHowTheProfileWasTaken) {
       << summary;
 }
 
+// The seconds of the ranges were those of the cells alone, and nothing was said.
+TEST_F(ProfTest, TicksWithoutCellsAreSaid) {
+  Call(prof_test_last, 1);
+  range_.cells.clear();
+  range_.ticks = 300;
+  const Result result = Run({"-s"});
+  EXPECT_TRUE(result.success);
+  EXPECT_NE(result.err.find("a range has no cells"), std::string::npos) << result.err;
+  EXPECT_NE(result.err.find("3.00 seconds in the ranges"), std::string::npos) << result.err;
+}
+
+// The sum of two ranges wrapped.
+TEST_F(ProfTest, CallsOfRangesAddUpBeyond64Bits) {
+  Call(prof_test_last, INT64_MAX);
+  Write(FormatMon({range_, range_, range_}));
+  const Result result = RunOnFile({"-hs"});
+  EXPECT_NE(result.out.find(" 27670116110564327421 "), std::string::npos) << result.out;
+  EXPECT_NE(result.err.find(" 27670116110564327421 calls"), std::string::npos) << result.err;
+}
+
 TEST_F(ProfTest, LimitsOfTheMonitorAreSaid) {
   range_.saturated = true;
   range_.counts_lost = true;

@@ -230,6 +230,17 @@ TEST(DecodeTest, DamagedLinesAreLeftOut) {
   EXPECT_TRUE(profile.timeline.empty());
 }
 
+// Who sets a label's value by a request could change what a profile says of its program.
+TEST(DecodeTest, LabelsAndNamesThatLookLikeLinesOfOursAreNone) {
+  HeapProfile profile = testing::SmallProfile();
+  profile.samples[0].labels.push_back({"request", R"(allomon-run {"program":"/bin/other"})"});
+  profile.samples[1].labels.push_back({"allomon-ages [0,1,0,1,1,0,1,1]", "x"});
+  profile.functions[0].name = R"(allomon-thread {"name":"other"})";
+  profile.functions[0].file = "allomon-timeline [1,2,3,4]";
+  profile.mappings[0].path = "allomon-sizes [0,1,16,32]";
+  testing::ExpectSame(profile, Good(EncodePprof(profile)));
+}
+
 // A profile as `go tool pprof -proto A B` writes it.
 TEST(DecodeTest, MergedProfileHasTheRateIfBothHaveIt) {
   const std::string half = R"(allomon-profile {"version":1,"rate":0.5,"seed":1})";

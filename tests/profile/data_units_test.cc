@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cmath>
 #include <fstream>
 #include <stdexcept>
 #include <thread>
@@ -373,17 +374,27 @@ TEST(RecordingTest, AnotherKindStartsEmptyAndTheSameGoesOn) {
   EXPECT_EQ(TotalOf(), 8);
 }
 
-TEST(RecordingTest, OptionsThatMakeNoSense) {
+// The counts of the last profile were dropped.
+TEST(RecordingTest, OptionsThatMakeNoSenseLeaveTheCounts) {
   ProfileOptions options;
+  options.kind = ProfileKind::kCount;
+  options.style = ProfileStyle::kStack;
+  ASSERT_TRUE(Profile::Start(options).ok());
+  Leaf();
+  ASSERT_TRUE(Profile::Stop().ok());
+  options = ProfileOptions();
   options.kind = ProfileKind::kTime;
   for (const uint32_t hz : {0u, 10001u}) {
     options.hz = hz;
     EXPECT_EQ(Profile::Start(options).code(), absl::StatusCode::kInvalidArgument);
   }
   options = ProfileOptions();
-  options.rate = 2;
-  EXPECT_EQ(Profile::Start(options).code(), absl::StatusCode::kInvalidArgument);
+  for (const double rate : {2.0, -1.0, std::nan("")}) {
+    options.rate = rate;
+    EXPECT_EQ(Profile::Start(options).code(), absl::StatusCode::kInvalidArgument);
+  }
   EXPECT_FALSE(Profile::IsOn());
+  EXPECT_EQ(TotalOf(), 1);
 }
 
 }  // namespace

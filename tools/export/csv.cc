@@ -102,19 +102,25 @@ class Writer {
     std::string text;
     for (const uint32_t number : stack.frames) {
       const Frame& frame = stacks_.frames[number];
-      if (!frame.file.empty()) {
-        text += EscapedFrame(frame.file) + ":" + std::to_string(frame.line);
-      }
+      text += EscapedFrame(frame.file);
+      if (frame.line != 0) text += ":" + std::to_string(frame.line);
       text += ";";
     }
     text.pop_back();
     return text;
   }
 
+  // The first equals sign is the one behind the key.
+  static std::string KeyOf(const std::string& key) {
+    std::string text;
+    for (const char c : EscapedFrame(key)) text += c == '=' ? "\\x3d" : std::string(1, c);
+    return text;
+  }
+
   static std::string LabelsOf(const Sample& sample) {
     std::string text;
     for (const heap::Label& label : sample.labels) {
-      text += (text.empty() ? "" : ";") + EscapedFrame(label.key) + "=" + EscapedFrame(label.value);
+      text += (text.empty() ? "" : ";") + KeyOf(label.key) + "=" + EscapedFrame(label.value);
     }
     return text;
   }

@@ -23,6 +23,23 @@ bool HasFewFrames(const heap::HeapProfile& profile, size_t* frames) {
   return true;
 }
 
+// Sums up to there are integers of 64 bits.
+constexpr double kMostOfAll = 9.2e18;
+
+bool FitsIn64Bits(const heap::HeapProfile& profile) {
+  for (size_t metric = 0; metric < heap::kMetrics; ++metric) {
+    heap::Amount sum;
+    for (const heap::Sample& sample : profile.samples) sum.Add(sample.amounts[metric]);
+    if (sum.bytes > kMostOfAll || sum.blocks > kMostOfAll) return false;
+  }
+  return true;
+}
+
+absl::Status DoesNotFit() {
+  return absl::InvalidArgumentError(
+      "more than 9.2e18 bytes or blocks, for which only csv and json have room");
+}
+
 absl::Status TooManyFrames() {
   return absl::InvalidArgumentError("more than " + std::to_string(kMostFrames) +
                                     " frames of stacks: record fewer (--rate, --limit)");
@@ -33,7 +50,9 @@ absl::Status TooManyFrames() {
 absl::StatusOr<OutputFiles> Export(const ExportFormat& format, const heap::HeapProfile& profile,
                                    heap::Metric metric) {
   size_t frames = 0;
-  return HasFewFrames(profile, &frames) ? format.run(profile, metric) : TooManyFrames();
+  if (!HasFewFrames(profile, &frames)) return TooManyFrames();
+  const bool has_room = format.run == ToCsv || format.run == ToJson;
+  return has_room || FitsIn64Bits(profile) ? format.run(profile, metric) : DoesNotFit();
 }
 
 absl::StatusOr<OutputFiles> ExportSeries(const ExportFormat& format,
@@ -42,6 +61,7 @@ absl::StatusOr<OutputFiles> ExportSeries(const ExportFormat& format,
   size_t frames = 0;
   for (const heap::HeapProfile& profile : profiles) {
     if (!HasFewFrames(profile, &frames)) return TooManyFrames();
+    if (!FitsIn64Bits(profile)) return DoesNotFit();
   }
   return format.run_series(profiles, metric);
 }

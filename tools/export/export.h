@@ -36,7 +36,8 @@ struct ExportFormat {
 const std::vector<ExportFormat>& ExportFormats();
 
 // Runs the format's function.  Fails if the profile's stacks would take too much memory: the
-// function takes some dozen bytes for each frame.
+// function takes some dozen bytes for each frame.  Fails if its sums are beyond the format's
+// integers.
 absl::StatusOr<OutputFiles> Export(const ExportFormat& format, const heap::HeapProfile& profile,
                                    heap::Metric metric);
 absl::StatusOr<OutputFiles> ExportSeries(const ExportFormat& format,

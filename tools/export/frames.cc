@@ -14,7 +14,8 @@ namespace allomon::interchange {
 namespace {
 
 std::string Place(const heap::HeapProfile& profile, const Frame& frame) {
-  if (!frame.file.empty()) return " (" + frame.file + ":" + std::to_string(frame.line) + ")";
+  const std::string line = frame.line == 0 ? "" : ":" + std::to_string(frame.line);
+  if (!frame.file.empty()) return " (" + frame.file + line + ")";
   if (frame.mapping == heap::kNone) return "";
   return " (in " + profile.mappings[frame.mapping].path + ")";
 }

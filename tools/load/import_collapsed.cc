@@ -117,7 +117,8 @@ bool LooksLikeCollapsed(std::string_view first_bytes) {
 }
 
 Imported ImportCollapsed(std::string_view text, Metric metric, const ImportLimits& limits) {
-  if (text.size() > limits.text_bytes) return absl::InvalidArgumentError("larger than can be read");
+  if (text.size() > limits.text_bytes)
+    return absl::InvalidArgumentError("is larger than can be read");
   return Reader(text, metric, limits).Read();
 }
 

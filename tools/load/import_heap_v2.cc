@@ -290,7 +290,8 @@ bool LooksLikeHeapV2(std::string_view first_bytes) {
 }
 
 Imported ImportHeapV2(std::string_view text, const ImportLimits& limits) {
-  if (text.size() > limits.text_bytes) return absl::InvalidArgumentError("larger than can be read");
+  if (text.size() > limits.text_bytes)
+    return absl::InvalidArgumentError("is larger than can be read");
   if (!LooksLikeHeapV2(text)) {
     return absl::InvalidArgumentError("line 1: neither \"heap_v2/\" nor \"heap profile:\"");
   }

@@ -32,8 +32,9 @@ heap::Function FunctionOf(const SourceName& source) {
   return function;
 }
 
-void AddFunction(const SourceName& source, MlmonInt bytes, Metric metric, HeapProfile* profile) {
-  if (bytes <= 0) return;
+// False for a count below 0, which mlprof reads, and which no heap has.
+bool AddFunction(const SourceName& source, MlmonInt bytes, Metric metric, HeapProfile* profile) {
+  if (bytes <= 0) return bytes == 0;
   const auto number = static_cast<uint32_t>(profile->functions.size());
   profile->functions.push_back(FunctionOf(source));
   profile->locations.emplace_back();
@@ -41,6 +42,7 @@ void AddFunction(const SourceName& source, MlmonInt bytes, Metric metric, HeapPr
   profile->samples.emplace_back();
   profile->samples.back().stack = {number};
   profile->samples.back()[metric].bytes = static_cast<double>(bytes);
+  return true;
 }
 
 }  // namespace
@@ -51,19 +53,19 @@ bool LooksLikeMlmon(std::string_view first_bytes) {
 
 Imported ImportMlmon(std::string_view text, std::string_view script, const ImportLimits& limits) {
   if (text.size() > limits.text_bytes || script.size() > limits.text_bytes) {
-    return Bad("larger than can be read");
+    return Bad("is larger than can be read");
   }
   Mlmon mlmon;
   SourceTable table;
   std::string error;
-  if (!ParseMlmon(text, &mlmon, &error)) return Bad("cut short or damaged (" + error + ")");
-  if (mlmon.kind != ProfileKind::kAlloc) return Bad("a profile of time or calls, not of bytes");
+  if (!ParseMlmon(text, &mlmon, &error)) return Bad("is cut short or damaged (" + error + ")");
+  if (mlmon.kind != ProfileKind::kAlloc) return Bad("is a profile of time or calls, not of bytes");
   const std::string_view answer = AnswerOfStub(script);
   if (answer.empty() || !ParseSources(answer, &table, &error)) {
-    return Bad("its .sources is not one that Allomon wrote, or it is damaged");
+    return Bad("has a .sources that Allomon did not write, or that is damaged");
   }
   if (table.magic != mlmon.magic || table.names.size() != mlmon.masters.size()) {
-    return Bad("its .sources is of another build");
+    return Bad("has the .sources of another build");
   }
   HeapProfile profile;
   const Metric metric = IsStubOfLive(script) ? Metric::kLive : Metric::kAllocated;
@@ -71,7 +73,9 @@ Imported ImportMlmon(std::string_view text, std::string_view script, const Impor
   profile.has_blocks = false;
   profile.has[static_cast<size_t>(metric)] = true;
   for (size_t i = 0; i < table.names.size(); ++i) {
-    AddFunction(table.names[i], mlmon.masters[i].current, metric, &profile);
+    if (!AddFunction(table.names[i], mlmon.masters[i].current, metric, &profile)) {
+      return Bad("has counts below 0, and is no heap profile");
+    }
   }
   return profile;
 }

@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <cmath>
+#include <initializer_list>
 #include <utility>
 
 #include "tools/pprof/code.h"
@@ -62,6 +63,49 @@ bool ReadHeadField(const WireReader& field, Source* source, Head* head) {
 bool ReadHead(Source* source, Head* head) {
   return source->ForEachField(
       [&](const WireReader& field) { return ReadHeadField(field, source, head); });
+}
+
+// Marks the strings to which fields of the message refer.  What is damaged is found later.
+void MarkStrings(std::string_view message, std::initializer_list<uint32_t> fields,
+                 std::vector<bool>* marks) {
+  for (WireReader reader(message); reader.Next();) {
+    const bool is_string = std::find(fields.begin(), fields.end(), reader.field()) != fields.end();
+    if (is_string && reader.number() < marks->size()) (*marks)[reader.number()] = true;
+  }
+}
+
+void MarkStringsOfField(const WireReader& field, std::vector<bool>* marks) {
+  if (field.field() == kMapping) MarkStrings(field.bytes(), {kMappingFile, kMappingBuildId}, marks);
+  if (field.field() == kFunction) {
+    MarkStrings(field.bytes(), {kFunctionName, kFunctionLinkerName, kFunctionFile}, marks);
+  }
+  if (field.field() != kSample) return;
+  for (WireReader reader(field.bytes()); reader.Next();) {
+    if (reader.field() != kSampleLabel) continue;
+    MarkStrings(reader.bytes(), {kLabelKey, kLabelString, kLabelUnit}, marks);
+  }
+}
+
+// Returns the lines of ours.  A label's value, or a name, may look like one, so that they are those
+// strings to which nothing refers.
+std::vector<std::string_view> OwnStrings(const Source& source, const std::vector<bool>& marks) {
+  std::vector<std::string_view> own;
+  for (size_t i = 0; i < marks.size(); ++i) {
+    if (!marks[i] && IsOwnLine(source.strings()[i])) own.push_back(source.strings()[i]);
+  }
+  return own;
+}
+
+bool ReadOwnStrings(Source* source, std::vector<std::string_view>* own) {
+  std::vector<bool> marks(source->strings().size());
+  *own = OwnStrings(*source, marks);
+  if (own->empty()) return true;
+  const bool is_good = source->ForEachField([&marks](const WireReader& field) {
+    MarkStringsOfField(field, &marks);
+    return true;
+  });
+  *own = OwnStrings(*source, marks);
+  return is_good;
 }
 
 void SetTimes(const Numbers& numbers, HeapProfile* profile) {
@@ -147,13 +191,16 @@ void SetProgram(HeapProfile* profile) {
 
 bool Decode(Source* source, HeapProfile* profile) {
   Head head;
-  if (!source->ReadStrings() || !ReadHead(source, &head)) return false;
+  std::vector<std::string_view> own_strings;
+  if (!source->ReadStrings() || !ReadHead(source, &head) || !ReadOwnStrings(source, &own_strings)) {
+    return false;
+  }
   std::vector<std::string> left_out;
   auto columns = ColumnsToRead(head.types, &left_out);
   if (!columns.ok()) return source->Fail(std::string(columns.status().message()));
   SetTimes(head.numbers, profile);
   SetMetrics(*columns, profile);
-  OwnLines own(head.comments, source->strings());
+  OwnLines own(head.comments, own_strings);
   own.ReadProfile(profile);
   CodeDecoder code(source, profile);
   if (!code.Read()) return false;

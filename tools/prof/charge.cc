@@ -14,6 +14,7 @@
 #include <utility>
 
 #include "tools/symbols/code_file.h"
+#include "tracker/formats/include/mon.h"
 #include "tracker/names/base_name.h"
 
 namespace allomon::prof {
@@ -79,11 +80,13 @@ bool HasCodeOf(const Program& program, const MonRange& range) {
   return range.low - range.bias < program.code_high && range.high - range.bias > program.code_low;
 }
 
-// Returns the program of the range: the build ids are equal (both may be empty), and the range
-// overlaps the program's code.
+// Returns the program of the range: the build ids are equal as far as a header has room for them
+// (both may be empty), and the range overlaps the program's code.
 const Program* FindProgram(const std::vector<Program>& programs, const MonRange& range) {
+  constexpr size_t kMostDigits = 2 * sizeof(hdr::id);
   for (const Program& program : programs) {
-    if (program.build_id == range.build_id && HasCodeOf(program, range)) return &program;
+    const bool is_same = program.build_id.compare(0, kMostDigits, range.build_id) == 0;
+    if (is_same && HasCodeOf(program, range)) return &program;
   }
   return nullptr;
 }
@@ -167,8 +170,8 @@ class Charger {
     const auto it = FirstEndingAbove(address);
     const bool known = it != program_.functions.end() && it->begin <= address;
     Row& row = RowOf(known ? &*it : nullptr);
-    row.calls = row.calls.value_or(0) + count.calls;
-    charges_->calls += count.calls;
+    row.calls = row.calls.value_or(0) + MlmonInt{count.calls};
+    charges_->calls += MlmonInt{count.calls};
   }
 
   const Program& program_;

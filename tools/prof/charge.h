@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "tracker/formats/mlmon.h"
 #include "tracker/formats/mon_file.h"
 
 namespace allomon::prof {
@@ -37,14 +38,14 @@ struct Row {
   const Function* function = nullptr;  // null: code without a symbol
   const Program* program = nullptr;
   double seconds = 0;
-  std::optional<uint64_t> calls;  // nullopt: not compiled for profiling, or not called
+  std::optional<MlmonInt> calls;  // nullopt: not compiled for profiling, or not called
 };
 
 struct Charges {
   std::vector<Row> rows;
-  double seconds = 0;        // sum over all rows
+  double seconds = 0;        // sum over all rows, so of the cells
   double other_seconds = 0;  // of the program, outside all ranges
-  uint64_t calls = 0;
+  MlmonInt calls = 0;
 };
 
 // Charges ticks and calls.  The ticks of a cell that several functions share are divided by the

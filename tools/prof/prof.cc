@@ -14,6 +14,7 @@
 #include "tools/mlmon/load_profile.h"
 #include "tools/prof/charge.h"
 #include "tracker/formats/mlmon.h"
+#include "tracker/formats/scan.h"
 #include "tracker/formats/source_table.h"
 #include "tracker/formats/version.h"
 #include "tracker/formats/write_file.h"
@@ -175,10 +176,16 @@ std::string AddressCell(const Row& row, AddressBase base) {
   return Format("%12lx ", address);
 }
 
+std::string Decimal(MlmonInt number) {
+  std::string text;
+  internal::AppendDecimal(number, &text);
+  return text;
+}
+
 std::string CallCells(const Row& row) {
   if (!row.calls || *row.calls == 0) return Format("%10s %11s", row.calls ? "0" : "", "");
-  const auto calls = static_cast<unsigned long>(*row.calls);
-  return Format("%10lu %11.4f", calls, row.seconds * 1000 / static_cast<double>(calls));
+  return Format("%10s %11.4f", Decimal(*row.calls).c_str(),
+                row.seconds * 1000 / static_cast<double>(*row.calls));
 }
 
 std::string FormatRow(const Row& row, double all_seconds, double* sum_seconds, AddressBase base) {
@@ -218,10 +225,12 @@ int DecimalsOfTicks(const std::vector<MonRange>& ranges) {
 std::string FormatSummary(const std::vector<MonRange>& ranges, const Charges& charges,
                           const std::string& mon_file) {
   const int decimals = DecimalsOfTicks(ranges);
-  std::string text = Format("prof: %.*f seconds in the ranges, %.*f elsewhere, %lu calls; ",
-                            decimals, charges.seconds, decimals, charges.other_seconds,
-                            static_cast<unsigned long>(charges.calls)) +
-                     mon_file + "\n";
+  double seconds = 0;  // cells may be full, or missing, and say less
+  for (const MonRange& range : ranges) seconds += static_cast<double>(range.ticks) / range.hz;
+  std::string text =
+      Format("prof: %.*f seconds in the ranges, %.*f elsewhere, %s calls; ", decimals, seconds,
+             decimals, charges.other_seconds, Decimal(charges.calls).c_str()) +
+      mon_file + "\n";
   for (size_t i = 0; i < ranges.size(); ++i) {
     const MonRange& range = ranges[i];
     text += Format("prof: range %zu: %lx to %lx, %zu cells of %u bytes, %u ticks a second, ", i + 1,
@@ -265,8 +274,7 @@ bool WriteMlmon(const Charges& charges, bool counts, const std::string& path, st
   mlmon.splits.resize(table.sources.size());
   Rounder ticks;
   for (const Row& row : charges.rows) {
-    const MlmonInt amount =
-        counts ? static_cast<MlmonInt>(row.calls.value_or(0)) : ticks.Next(row.seconds * 100);
+    const MlmonInt amount = counts ? row.calls.value_or(0) : ticks.Next(row.seconds * 100);
     mlmon.total += amount;
     if (row.function == nullptr) {
       mlmon.splits[kUnknownSource].current += amount;
@@ -311,9 +319,11 @@ bool ReadMon(const std::string& path, std::vector<MonRange>* ranges, std::string
 
 std::string WarningsOf(const std::vector<MonRange>& ranges, const std::string& mon_file) {
   bool saturated = false;
+  bool has_no_cells = false;
   bool counts_lost = false;
   for (const MonRange& range : ranges) {
     saturated |= range.saturated;
+    has_no_cells |= range.cells.empty() && range.ticks > 0;
     counts_lost |= range.counts_lost;
   }
   std::string text;
@@ -321,6 +331,11 @@ std::string WarningsOf(const std::vector<MonRange>& ranges, const std::string& m
     text += "prof: " + mon_file +
             ": cells are full, so busy functions show too little time; "
             "sample with monitor_hz() below what it was\n";
+  }
+  if (has_no_cells) {
+    text += "prof: " + mon_file +
+            ": a range has no cells, so its functions show no time; "
+            "give monitor() a larger buffer\n";
   }
   if (counts_lost) {
     text += "prof: " + mon_file +

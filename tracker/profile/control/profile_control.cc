@@ -63,10 +63,19 @@ void AfterForkInChild() ALLOMON_RELEASE(units_mutex) {
 // profile of live blocks, and by clocks), so a fork takes them in the same order.
 constexpr OuterForkHandlers kForkHandlers = {BeforeFork, AfterForkInParent, AfterForkInChild};
 
+// Finds what is wrong before the counts of another kind are dropped.
 RecordingError CheckOptions(const RecordingOptions& options, std::string* error) {
+  if (options.kind == ProfileKind::kAlloc && !(options.rate >= 0 && options.rate <= 1)) {
+    *error = TextOf(ControlError::kBadRate);
+    return RecordingError::kBadOption;
+  }
   if (options.kind == ProfileKind::kTime && (options.hz < 1 || options.hz > kMostHz)) {
     *error = "the rate of ticks must lie in 1 .. 10000 per second";
     return RecordingError::kBadOption;
+  }
+  if (options.kind == ProfileKind::kTime && TimersRun()) {
+    *error = "the timers are in use by monitor()";
+    return RecordingError::kUnavailable;
   }
   if (options.kind == ProfileKind::kCount && !HasFunctions() && ManagedFunctionCount() == 0) {
     *error =
@@ -151,10 +160,8 @@ RecordingError StartSource(Control& control, const RecordingOptions& options, st
                    : StartAllocSession(session);
   control.session = started.id;
   if (started.error == ControlError::kNone) return RecordingError::kNone;
-  const bool bad_rate = started.error == ControlError::kBadRate;
-  *error = bad_rate ? "the rate must be a number in [0, 1] (samples per word)"
-                    : "too many trackers; stop or discard one first";
-  return bad_rate ? RecordingError::kBadOption : RecordingError::kUnavailable;
+  *error = "too many trackers; stop or discard one first";
+  return RecordingError::kUnavailable;
 }
 
 // Returns the session of live blocks that is being recorded; 0 if there is none.
