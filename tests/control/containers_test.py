@@ -11,6 +11,7 @@ import signal
 import struct
 import subprocess
 import tempfile
+import threading
 import time
 import unittest
 import urllib.request
@@ -132,12 +133,20 @@ class ContainersTest(unittest.TestCase):
         return done.stdout + done.stderr
 
     def ask(self, number, *args, inside=None):
-        """Asks, and allocates 200 MiB meanwhile, in which a server looks."""
-        self.server.stdin.write("a 200\n")
-        self.server.stdin.flush()
-        answer = self.allomon("ctl", number, *args, inside=inside)
-        self.server.stdout.readline()
-        return answer
+        """Asks, and allocates until the answer has come: a server looks once in 8 MiB."""
+        stop = threading.Event()
+
+        def allocate():
+            while not stop.is_set():
+                self.do("a 1")
+
+        allocating = threading.Thread(target=allocate)
+        allocating.start()
+        try:
+            return self.allomon("ctl", number, *args, inside=inside)
+        finally:
+            stop.set()
+            allocating.join()
 
     def test_names_of_code_that_only_the_container_has(self):
         for chroot in (False, True):
