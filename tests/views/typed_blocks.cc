@@ -9,6 +9,7 @@
 #include <list>
 #include <map>
 #include <memory>
+#include <new>
 #include <set>
 #include <string>
 #include <unordered_map>
@@ -45,7 +46,11 @@ struct Own {
   static void* operator new(size_t bytes) KEPT;
   long values[13];
 };
-void* Own::operator new(size_t bytes) { return std::malloc(bytes); }
+void* Own::operator new(size_t bytes) {
+  void* const block = std::malloc(bytes);
+  if (block == nullptr) throw std::bad_alloc();
+  return block;
+}
 
 constexpr int kCalls = 1000;
 

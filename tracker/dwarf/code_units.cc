@@ -3,6 +3,7 @@
 #include <dwarf.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "tracker/base/check.h"
 
@@ -70,7 +71,7 @@ Dwarf_Addr CodeBegin(Dwfl_Module* module) {
   return lowest == UINT64_MAX ? 0 : lowest;
 }
 
-// Returns the last of the ranges that begin at or before pc, if it contains pc.
+// Returns the range around pc of ranges that are sorted and apart; null if there is none.
 template <typename Range>
 Range* FindRange(std::vector<Range>& sorted, Dwarf_Addr pc) {
   const auto after =
@@ -81,10 +82,34 @@ Range* FindRange(std::vector<Range>& sorted, Dwarf_Addr pc) {
   return &*(after - 1);
 }
 
+// Sorts the ranges, and cuts out of each what belongs to one that begins inside of it: an assembler
+// statement of a file may have a unit of its own within the compiler's.  There are at most twice as
+// many ranges then.
 template <typename Range>
-void SortByBegin(std::vector<Range>* ranges) {
-  std::sort(ranges->begin(), ranges->end(),
-            [](const Range& a, const Range& b) { return a.begin < b.begin; });
+void SortAndDivide(std::vector<Range>* ranges) {
+  std::sort(ranges->begin(), ranges->end(), [](const Range& a, const Range& b) {
+    return a.begin != b.begin ? a.begin < b.begin : a.end > b.end;
+  });
+  std::vector<Range> divided;
+  std::vector<Range> open;  // those around `done`, the innermost last
+  Dwarf_Addr done = 0;
+  const auto close_until = [&](Dwarf_Addr end) {
+    if (done >= end) return;
+    divided.push_back(open.back());
+    divided.back().begin = done;
+    divided.back().end = end;
+    done = end;
+  };
+  for (const Range& range : *ranges) {
+    for (; !open.empty() && open.back().end <= range.begin; open.pop_back()) {
+      close_until(open.back().end);
+    }
+    if (!open.empty()) close_until(range.begin);
+    done = range.begin;
+    open.push_back(range);
+  }
+  for (; !open.empty(); open.pop_back()) close_until(open.back().end);
+  *ranges = std::move(divided);
 }
 
 // The unit of a DIE that has the lines.
@@ -122,7 +147,7 @@ CodeUnits::CodeUnits(Dwfl_Module* module) : symbols_(module) {
   Dwarf_CU* unit = nullptr;
   Dwarf_Die die;
   while (dwarf_get_units(dwarf, unit, &unit, nullptr, nullptr, &die, nullptr) == 0) AddUnit(&die);
-  SortByBegin(&ranges_);
+  SortAndDivide(&ranges_);
 }
 
 void CodeUnits::AddUnit(Dwarf_Die* die) {
@@ -153,7 +178,7 @@ const CodeUnit* CodeUnits::At(Dwarf_Addr pc) {
       unit->whole.live_lines = unit->live_lines.get();
     }
     ReadFunctions(&unit->whole.functions, &unit->functions);
-    SortByBegin(&unit->functions);
+    SortAndDivide(&unit->functions);
   }
   return &unit->whole;
 }
