@@ -213,7 +213,8 @@ TEST_F(ExportCommandTest, SumsBeyond64BitsAreErrors) {
                   "large.folded: more than 9.2e18 bytes or blocks");
     }
   }
-  ExpectError({"--format=perfetto", "large.folded", "large.folded"}, "more than 9.2e18 bytes");
+  ExpectError({"--format=perfetto", "large.folded", "large.folded"},
+              "large.folded and 1 more: more than 9.2e18 bytes");
 }
 
 TEST_F(ExportCommandTest, MlmonWithoutItsNames) {

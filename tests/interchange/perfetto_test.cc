@@ -256,15 +256,32 @@ TEST(PerfettoTest, SeveralProcessesStayApart) {
   EXPECT_NE(trace.dumps[0].pid, trace.dumps[1].pid);
 }
 
-TEST(PerfettoTest, LiveBlocksAloneAreNotFreed) {
+HeapProfile ProfileOf(Metric only) {
   HeapProfile profile = testing::OddProfile();
   profile.has = {};
-  profile.has[static_cast<size_t>(Metric::kLive)] = true;
+  profile.has[static_cast<size_t>(only)] = true;
   for (heap::Sample& sample : profile.samples) {
-    for (const Metric metric : {Metric::kAllocated, Metric::kPeak, Metric::kTemporary}) {
-      sample[metric] = {};
+    for (size_t i = 0; i < heap::kMetrics; ++i) {
+      if (static_cast<Metric>(i) != only) sample.amounts[i] = {};
     }
   }
+  return profile;
+}
+
+// All of it was said to be live.
+TEST(PerfettoTest, AllocationsAloneAreAHeapOfTheirOwn) {
+  const HeapProfile profile = ProfileOf(Metric::kAllocated);
+  const Trace trace = Exported(profile);
+  ASSERT_EQ(trace.dumps.size(), 1u);
+  EXPECT_EQ(trace.dumps[0].heap, "libc.malloc (alloc)");
+  EXPECT_EQ(trace.dumps[0].Sum(2), 0);
+  const auto pprof = pprof::DecodePprof(pprof::EncodePprof(profile));
+  ASSERT_TRUE(pprof.ok());
+  EXPECT_EQ(trace.dumps[0].Sum(8), testing::TotalBytes(*pprof, Metric::kAllocated));
+}
+
+TEST(PerfettoTest, LiveBlocksAloneAreNotFreed) {
+  HeapProfile profile = ProfileOf(Metric::kLive);
   profile.rate = 0;
   profile.pid = 0;
   const Trace trace = Exported(profile);

@@ -186,6 +186,23 @@ TEST_F(ProfTest, SummaryTellsHowTheProfileWasTaken) {
       << summary;
 }
 
+// The first one named was taken for the one that was sampled.
+TEST_F(ProfTest, ProgramsWithoutBuildIdsAreNotMixedUp) {
+  const std::string copy = file_ + ".copy";
+  const std::string self = "/proc/" + std::to_string(getpid()) + "/exe";
+  const std::string command = "objcopy --remove-section .note.gnu.build-id " + self + " '";
+  ASSERT_EQ(system((command + copy + "'").c_str()), 0);
+  Tick(prof_test_last, 100);
+  range_.build_id.clear();
+  Write(FormatMon({range_}));
+  EXPECT_EQ(RunProf({"-h", "-m", file_, copy}).out,
+            "100.0     1.00     1.00                         prof_test_last\n");
+  EXPECT_EQ(RunProf({"-h", "-m", file_, copy, copy}).err,
+            "prof: " + copy + " and " + copy +
+                " cannot be told apart: they have no build ids; link with -Wl,--build-id\n");
+  unlink(copy.c_str());
+}
+
 // The seconds of the ranges were those of the cells alone, and nothing was said.
 TEST_F(ProfTest, TicksWithoutCellsAreSaid) {
   Call(prof_test_last, 1);

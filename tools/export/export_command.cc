@@ -132,6 +132,12 @@ absl::StatusOr<HeapProfile> LoadChosen(const ExportOptions& options,
   return profile;
 }
 
+absl::StatusOr<OutputFiles> WithName(const ExportOptions& options,
+                                     absl::StatusOr<OutputFiles> files) {
+  if (files.ok()) return files;
+  return Bad(Named(options) + ": " + std::string(files.status().message()));
+}
+
 absl::StatusOr<OutputFiles> ConvertSeries(const ExportOptions& options) {
   std::vector<HeapProfile> profiles;
   for (const std::string& file : options.files) {
@@ -141,7 +147,8 @@ absl::StatusOr<OutputFiles> ConvertSeries(const ExportOptions& options) {
     if (!metric.ok()) return metric.status();
     profiles.push_back(*std::move(profile));
   }
-  return ExportSeries(*options.format, profiles, options.metric.value_or(Metric::kLive));
+  return WithName(options,
+                  ExportSeries(*options.format, profiles, options.metric.value_or(Metric::kLive)));
 }
 
 absl::StatusOr<OutputFiles> Convert(const ExportOptions& options) {
@@ -152,9 +159,7 @@ absl::StatusOr<OutputFiles> Convert(const ExportOptions& options) {
   if (!profile.ok()) return profile.status();
   const auto metric = MetricToWrite(options, *profile);
   if (!metric.ok()) return metric.status();
-  auto files = Export(*options.format, *profile, *metric);
-  if (!files.ok()) return Bad(Named(options) + ": " + std::string(files.status().message()));
-  return files;
+  return WithName(options, Export(*options.format, *profile, *metric));
 }
 
 absl::Status Write(const std::string& path, const OutputFiles& files) {

@@ -136,9 +136,7 @@ class Writer {
 
   // Appends allocations and frees.  A profile of live blocks alone has no frees.
   void AddDump(const HeapProfile& profile, const Rows& rows) {
-    const bool has_alloc = Has(profile, Metric::kAllocated);
-    const bool has_live = Has(profile, Metric::kLive);
-    if (!has_alloc && !has_live) return;
+    if (!Has(profile, Metric::kLive)) return;
     uint64_t& start = last_dump_.try_emplace(Pid(profile), Start(profile)).first->second;
     AddSamples(profile, rows, kMallocHeap, start, End(profile), [&](const AllCounts& counts) {
       const Counts live = counts[static_cast<size_t>(Metric::kLive)];
@@ -148,20 +146,20 @@ class Writer {
       WireWriter out(&sample);
       out.Number(kSelfAllocated, alloc.bytes);
       out.Number(kAllocCount, alloc.blocks);
-      if (has_live) {
-        out.Number(kSelfFreed, alloc.bytes - live.bytes);
-        out.Number(kFreeCount, alloc.blocks - live.blocks);
-      }
+      out.Number(kSelfFreed, alloc.bytes - live.bytes);
+      out.Number(kFreeCount, alloc.blocks - live.blocks);
       return sample;
     });
     start = End(profile);
   }
 
-  // Metrics that are no part of the other two are heaps of their own.
+  // Metrics that AddDump() leaves out are heaps of their own.  What was allocated is one if nothing
+  // is known of frees: readers would take all of it for live.
   void AddOtherHeaps(const HeapProfile& profile, const Rows& rows) {
     for (size_t i = 0; i < heap::kMetrics; ++i) {
       const auto metric = static_cast<Metric>(i);
-      if (!profile.has[i] || metric == Metric::kAllocated || metric == Metric::kLive) continue;
+      const bool is_dumped = metric == Metric::kAllocated || metric == Metric::kLive;
+      if (!profile.has[i] || (is_dumped && Has(profile, Metric::kLive))) continue;
       const uint64_t time = metric == Metric::kPeak && !profile.is_sum
                                 ? Start(profile) + Nanos(profile.peak_seconds)
                                 : End(profile);

@@ -80,15 +80,17 @@ bool HasCodeOf(const Program& program, const MonRange& range) {
   return range.low - range.bias < program.code_high && range.high - range.bias > program.code_low;
 }
 
-// Returns the program of the range: the build ids are equal as far as a header has room for them
-// (both may be empty), and the range overlaps the program's code.
-const Program* FindProgram(const std::vector<Program>& programs, const MonRange& range) {
+// Finds the programs whose code the range may be: the build ids are equal as far as a header has
+// room for them (both may be empty), and the range overlaps the program's code.
+std::vector<const Program*> FindPrograms(const std::vector<Program>& programs,
+                                         const MonRange& range) {
   constexpr size_t kMostDigits = 2 * sizeof(hdr::id);
+  std::vector<const Program*> found;
   for (const Program& program : programs) {
     const bool is_same = program.build_id.compare(0, kMostDigits, range.build_id) == 0;
-    if (is_same && HasCodeOf(program, range)) return &program;
+    if (is_same && HasCodeOf(program, range)) found.push_back(&program);
   }
-  return nullptr;
+  return found;
 }
 
 std::string DescribeMismatch(const std::vector<Program>& programs, const MonRange& range,
@@ -96,6 +98,11 @@ std::string DescribeMismatch(const std::vector<Program>& programs, const MonRang
   std::string message = mon_file + " is of another program than " + programs[0].path;
   if (!range.build_id.empty()) message += ": its build id is " + range.build_id;
   return message + "; name the program that wrote it, and the libraries that it sampled";
+}
+
+std::string DescribeAmbiguity(const std::vector<const Program*>& programs) {
+  return programs[0]->path + " and " + programs[1]->path +
+         " cannot be told apart: they have no build ids; link with -Wl,--build-id";
 }
 
 class Charger {
@@ -230,9 +237,10 @@ bool ReadProgram(const std::string& path, Program* program, std::string* error) 
 bool Charge(const std::vector<MonRange>& ranges, const std::vector<Program>& programs, bool statics,
             const std::string& mon_file, Charges* charges, std::string* error) {
   for (const MonRange& range : ranges) {
-    const Program* program = FindProgram(programs, range);
-    if (program == nullptr) return Fail(DescribeMismatch(programs, range, mon_file), error);
-    Charger(*program, statics, range, charges).Charge();
+    const std::vector<const Program*> found = FindPrograms(programs, range);
+    if (found.empty()) return Fail(DescribeMismatch(programs, range, mon_file), error);
+    if (found.size() > 1 && range.build_id.empty()) return Fail(DescribeAmbiguity(found), error);
+    Charger(*found[0], statics, range, charges).Charge();
     charges->other_seconds += static_cast<double>(range.other_ticks) / range.hz;
   }
   MergeRows(&charges->rows);
