@@ -266,6 +266,26 @@ TEST(MemprofTest, ARecordHasAllColumnsOrNone) {
   EXPECT_TRUE(has_all);
 }
 
+// Many stacks may become one without columns.
+TEST(MemprofTest, SumsOfLifetimesStopAtTheMost) {
+  HeapProfile profile;
+  profile.has[static_cast<size_t>(Metric::kAllocated)] = true;
+  profile.functions.push_back({"f()", "_Z1fv", "f.cc", 1});
+  for (uint32_t column = 0; column < 4; ++column) {
+    profile.locations.emplace_back();
+    profile.locations.back().lines.push_back({0, 2, column});
+    profile.samples.emplace_back();
+    profile.samples.back().stack = {column};
+    profile.samples.back()[Metric::kAllocated] = {1e18, 2e18};
+    profile.samples.back().deaths.emplace_back();
+    profile.samples.back().deaths.back().log2_nanos = 60;
+    profile.samples.back().deaths.back().amount = {1e18, 2e18};
+  }
+  const std::string text = testing::Export("memprof", profile, Metric::kAllocated);
+  EXPECT_THAT(text, HasSubstr("TotalSize: 8000000000000000000\n"));
+  EXPECT_THAT(text, HasSubstr("TotalLifetime: 9000000000000000000\n"));
+}
+
 TEST(MemprofTest, WhatClangCouldNotUseIsRefused) {
   const ExportFormat& format = *FindExportFormat("memprof");
   HeapProfile profile = testing::OddProfile();

@@ -56,12 +56,13 @@ struct Site {
 // All blocks of a stack.
 struct Block {
   Counts counts;
-  uint64_t lifetime_millis = 0;
+  uint64_t lifetime_millis = 0;  // at most kMostMillis, so that two of them do not wrap
 
   void Add(const Block& other) {
     counts.blocks += other.counts.blocks;
     counts.bytes += other.counts.bytes;
-    lifetime_millis += other.lifetime_millis;  // two of them at most 9e18: no wrap
+    lifetime_millis =
+        std::min(lifetime_millis + other.lifetime_millis, static_cast<uint64_t>(kMostMillis));
   }
 };
 
