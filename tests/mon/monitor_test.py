@@ -16,8 +16,9 @@ BIN = os.path.join(os.getcwd(), "tests/mon")
 PROF = os.path.join(os.getcwd(), "tools/prof/prof")
 
 
-def run(args, folder, status=0):
-    done = subprocess.run(args, cwd=folder, capture_output=True, text=True)
+def run(args, folder, status=0, **variables):
+    environment = {**os.environ, **variables}
+    done = subprocess.run(args, cwd=folder, capture_output=True, text=True, env=environment)
     if done.returncode != status:
         raise AssertionError(f"{args}: status {done.returncode}\n{done.stdout}{done.stderr}")
     return done
@@ -49,6 +50,19 @@ class MonitorTest(unittest.TestCase):
         # hot runs ten times the rounds of warm; how a processor forwards stores can make one
         # round several times as dear as another.
         self.assertGreater(table["hot"][0], table["warm"][0])
+
+    def test_profdir_names_the_folder_or_turns_monitors_off(self):
+        program = f"{BIN}/self_monitored"
+        os.mkdir(os.path.join(self.path, "profiles"))
+        run([program], self.path, PROFDIR="")
+        self.assertEqual(os.listdir(self.path), ["profiles"])
+        run([program], self.path, PROFDIR="profiles")
+        (name,) = os.listdir(os.path.join(self.path, "profiles"))
+        self.assertRegex(name, r"^\d+\.self_monitored$")
+        self.assertEqual(os.listdir(self.path), ["profiles"])
+        self.assertIn("main", rows(self.prof("-h", "-m", f"profiles/{name}", program)))
+        done = run([program], self.path, PROFDIR="nowhere")
+        self.assertIn("nowhere/", done.stderr)
 
     def test_page_example(self):
         self.check_page_example(f"{BIN}/page_example")

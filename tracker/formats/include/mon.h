@@ -13,6 +13,10 @@
  * threads.  For C and C++; may be called by any thread, not in signal handlers, nor by two
  * threads at once.
  *
+ * The variable PROFDIR of the environment is a directory: then the file is PID.PROGRAM there,
+ * PROGRAM without the directories of argv[0].  If it is empty, all calls do nothing.  A setuid
+ * program ignores it.
+ *
  * On an error nothing is started, stopped or written; one line on standard error says why,
  * and monitor_error() returns it.
  */
@@ -58,7 +62,8 @@ struct cnt {
  * is the caller's and may not be touched until the stop.  Addresses where the program has no
  * code are left out of the range first, so that 4 and etext mean the whole program wherever
  * it was loaded; and of a buffer that is larger than 4 bytes of text per WORD need, only the
- * beginning is used.  Stops when all arguments are 0: writes MON_OUT into the current directory. */
+ * beginning is used.  Stops when all arguments are 0: writes MON_OUT into the current directory,
+ * or what PROFDIR says. */
 void monitor(int (*lowpc)(void), int (*highpc)(void), WORD *buffer, int bufsize, int nfunc);
 
 /* Beyond the page: adds a range to a monitor that runs, for instance of a shared library.  At

@@ -1,10 +1,12 @@
 // The C interface: mon.h.
+#include <errno.h>
 #include <pthread.h>
 #include <sched.h>
 #include <unistd.h>
 
 #include <atomic>
 #include <cstdint>
+#include <cstdlib>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -127,6 +129,20 @@ std::string ImageOf(int i, std::vector<CalledFunction> called) {
   return std::string(range.image(), range.image_bytes());
 }
 
+// System V's variable for the directory of the file.  One that is empty turns monitors off.
+const char* ProfDir() { return secure_getenv("PROFDIR"); }
+
+bool IsTurnedOff() {
+  const char* const folder = ProfDir();
+  return folder != nullptr && *folder == '\0';
+}
+
+std::string OutputPath() {
+  const char* const folder = ProfDir();
+  if (folder == nullptr) return MON_OUT;
+  return std::string(folder) + "/" + std::to_string(getpid()) + "." + program_invocation_short_name;
+}
+
 bool MonitorRuns() { return g_monitor.count > 0; }
 
 // Each function returns false on failure, with one line in *error, and has then changed nothing.
@@ -148,6 +164,7 @@ bool StartMonitor(const MonRequest& request, std::string* error) {
 }
 
 bool AddMonitorRange(const MonRequest& request, std::string* error) {
+  if (IsTurnedOff() && !MonitorRuns()) return true;
   if (!MonitorRuns()) return Fail("none runs: start it by monitor()", error);
   if (!InitRange(request, error)) return false;
   ALLOMON_DCHECK_EQ("inv.mon.runs", g_monitor.visible.load() + 1, g_monitor.count);
@@ -155,9 +172,9 @@ bool AddMonitorRange(const MonRequest& request, std::string* error) {
   return true;
 }
 
-// Ends sampling, then writes `path`.  Afterwards the buffers belong to the caller again, also if
-// the file could not be written.
-bool StopMonitor(const std::string& path, std::string* error) {
+// Ends sampling, then writes the file.  Afterwards the buffers belong to the caller again, also if
+// it could not be written.
+bool StopMonitor(std::string* error) {
   if (!MonitorRuns()) return Fail("none runs", error);
   StopTimers();
   HideRanges();
@@ -167,7 +184,7 @@ bool StopMonitor(const std::string& path, std::string* error) {
   std::string file;
   for (int i = 0; i < g_monitor.count; ++i) file += ImageOf(i, called);
   g_monitor.count = 0;
-  return WriteFileAtomically(path, file, 0644, error);
+  return IsTurnedOff() || WriteFileAtomically(OutputPath(), file, 0644, error);
 }
 
 std::mutex& Lock() {
@@ -204,9 +221,10 @@ MonRequest RequestOf(Function low, Function high, WORD* buffer, int words, int n
 }
 
 bool Monitor(const MonRequest& request, std::string* error) {
+  if (IsTurnedOff() && !MonitorRuns()) return true;
   if (request.low != 0) return StartMonitor(request, error);
   if (request.high == 0 && request.buffer == nullptr && request.words == 0 && request.nfunc == 0) {
-    return StopMonitor(MON_OUT, error);
+    return StopMonitor(error);
   }
   *error = "lowpc is 0: that stops, with all other arguments 0; the lowest address is 4";
   return false;
