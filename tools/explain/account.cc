@@ -46,10 +46,9 @@ struct Text {
 };
 
 constexpr Text kTexts[] = {
-    {Kind::kLive, "live", "live blocks", "allomon report --metric=live shows whose they are",
-     false},
+    {Kind::kLive, "live", "live blocks", "allomon report --leaks PID shows whose they are", false},
     {Kind::kLarge, "large", "live blocks beyond 16 MiB",
-     "allomon report --metric=live shows whose they are", false},
+     "allomon report --leaks PID shows whose they are", false},
     {Kind::kFreeInPages, "free_in_pages", "free blocks in pages with live ones",
      "allomon report --view=pages PID shows whose live ones keep them", false},
     {Kind::kFreePages, "free_pages", "free pages that are kept for later blocks",
@@ -66,7 +65,7 @@ constexpr Text kTexts[] = {
     {Kind::kGuard, "guard", "guarded blocks", "a lower rate of guarded blocks"},
     {Kind::kManaged, "managed", "managed heaps", "a collection, or a smaller young space", false},
     {Kind::kPython, "python", "Python's objects, in its arenas",
-     "allomon report --metric=live shows whose they are", false},
+     "allomon report --leaks PID shows whose they are", false},
     {Kind::kPythonFree, "python_free", "free room in Python's arenas",
      "goes when the objects beside it are freed, or with the process", false},
     {Kind::kBreak, "break", "the C library's heap (brk)", "malloc_trim(0) of the C library"},

@@ -156,7 +156,7 @@ class RowsOfFile {
     if (left_bytes_ == 0) return;
     const bool is_more = wanted > left_bytes_;
     Add("live", is_more ? "live blocks, at most" : "live blocks, as asked for", bytes,
-        "allomon report --metric=live shows whose they are");
+        "allomon report --metric=live FILE shows whose they are");
     if (is_more) rows_.back().untouched_bytes = wanted - rows_.back().resident_bytes;
   }
   void AddRest(const std::string& name, const char* remedy) {

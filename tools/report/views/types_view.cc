@@ -150,8 +150,8 @@ class TypesView {
     if (Value(by_symbol_) > 0) {
       report->foot.push_back(
           {PercentText(PercentOf(Value(by_symbol_), whole)) +
-               " are told by the linker's names alone: a container that was inlined there is not "
-               "seen without -g1",
+               " are told by the linker's names alone: their code (libstdc++'s, say) has no debug "
+               "information (-g1), so a container that was inlined there is not seen",
            Paint::kDim});
     }
   }
