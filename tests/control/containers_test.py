@@ -10,11 +10,18 @@ import os
 import signal
 import struct
 import subprocess
+import sys
 import tempfile
-import threading
 import time
 import unittest
 import urllib.request
+
+sys.dont_write_bytecode = True
+sys.path.insert(
+    0, os.path.join(os.environ["TEST_SRCDIR"], os.environ["TEST_WORKSPACE"], "tests/integration")
+)
+
+from support import meanwhile  # noqa: E402
 
 RUNFILES = os.path.join(os.environ["TEST_SRCDIR"], os.environ["TEST_WORKSPACE"])
 ALLOMON = os.path.join(RUNFILES, "tools/allomon/allomon")
@@ -134,19 +141,8 @@ class ContainersTest(unittest.TestCase):
 
     def ask(self, number, *args, inside=None):
         """Asks, and allocates until the answer has come: a server looks once in 8 MiB."""
-        stop = threading.Event()
-
-        def allocate():
-            while not stop.is_set():
-                self.do("a 1")
-
-        allocating = threading.Thread(target=allocate)
-        allocating.start()
-        try:
+        with meanwhile(lambda: self.do("a 1")):
             return self.allomon("ctl", number, *args, inside=inside)
-        finally:
-            stop.set()
-            allocating.join()
 
     def test_names_of_code_that_only_the_container_has(self):
         for chroot in (False, True):

@@ -10,10 +10,17 @@ import shutil
 import signal
 import struct
 import subprocess
+import sys
 import tempfile
-import threading
 import time
 import unittest
+
+sys.dont_write_bytecode = True
+sys.path.insert(
+    0, os.path.join(os.environ["TEST_SRCDIR"], os.environ["TEST_WORKSPACE"], "tests/integration")
+)
+
+from support import meanwhile  # noqa: E402
 
 RUNFILES = os.path.join(os.environ["TEST_SRCDIR"], os.environ["TEST_WORKSPACE"])
 ALLOMON = os.path.join(RUNFILES, "tools/allomon/allomon")
@@ -138,31 +145,13 @@ class ControlTest(unittest.TestCase):
             timeout=120,
         )
 
-    # A process looks once in 8 MiB: in 200 MiB it does not with a probability of e^-25.
-
     def busy(self, server):
-        """Allocates until the answer has come; returns what asks."""
-        stop = threading.Event()
-
-        def run():
-            while not stop.is_set():
-                server.do("a 1")
-
-        thread = threading.Thread(target=run)
-        thread.start()
-
-        def end():
-            stop.set()
-            thread.join()
-
-        return end
+        """Allocates while the block runs: a process looks once in 8 MiB."""
+        return meanwhile(lambda: server.do("a 1"))
 
     def ask(self, server, *args, status=0):
-        end = self.busy(server)
-        try:
+        with self.busy(server):
             answer = self.allomon("ctl", server.pid, *args)
-        finally:
-            end()
         self.assertEqual(answer.returncode, status, answer.stdout + answer.stderr)
         return answer.stdout + answer.stderr
 
@@ -200,12 +189,11 @@ class ControlTest(unittest.TestCase):
 
     def test_start_and_stop_again_and_again(self):
         server = self.start()
-        end = self.busy(server)
-        for _ in range(20):
-            for verb in ("start", "stop"):
-                answer = self.allomon("ctl", server.pid, verb)
-                self.assertEqual(answer.returncode, 0, answer.stderr)
-        end()
+        with self.busy(server):
+            for _ in range(20):
+                for verb in ("start", "stop"):
+                    answer = self.allomon("ctl", server.pid, verb)
+                    self.assertEqual(answer.returncode, 0, answer.stderr)
         server.send("q")
         self.assertEqual(server.end(), "")
         self.assertEqual(server.process.returncode, 0)
@@ -234,9 +222,8 @@ class ControlTest(unittest.TestCase):
 
     def test_top_stops_what_it_has_started(self):
         server = self.start()
-        end = self.busy(server)
-        top = self.allomon("top", server.pid, "--every=0.1", "-n", "2")
-        end()
+        with self.busy(server):
+            top = self.allomon("top", server.pid, "--every=0.1", "-n", "2")
         self.assertEqual(top.returncode, 0, top.stderr)
         self.assertEqual(top.stdout.count("sampled about every"), 2, top.stdout)
         # Neither the heading nor what is suggested names a folder of /proc.
@@ -678,14 +665,12 @@ class ControlTest(unittest.TestCase):
     def test_the_recording_ends_with_the_interface(self):
         server = self.start()
         terminal = self.open(server.pid)
-        end = self.busy(server)
-        terminal.wait_for("functions")
-        end()
+        with self.busy(server):
+            terminal.wait_for("functions")
         self.assertIn("records", self.allomon("ctl", server.pid, "status").stdout)
-        end = self.busy(server)
-        terminal.press("q")
-        terminal.wait_for("status 0")
-        end()
+        with self.busy(server):
+            terminal.press("q")
+            terminal.wait_for("status 0")
         self.assertIn("idle", self.allomon("ctl", server.pid, "status").stdout)
 
     def test_once_and_json_need_no_keys(self):

@@ -16,6 +16,7 @@
 
 #include "tests/fuzz/target.h"
 #include "tests/profile/mutator.h"
+#include "tests/support/sanitizers.h"
 #include "tools/pprof/gzip.h"
 
 extern "C" __attribute__((weak)) size_t LLVMFuzzerCustomMutator(uint8_t* data, size_t size,
@@ -28,11 +29,7 @@ constexpr size_t kMostAdded = size_t{1} << 18;  // bytes added by one damage
 constexpr size_t kMostCuts = 64;                // truncations of one input
 
 // A sanitizer is slower by this factor, so it gets fewer inputs by this factor.
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-constexpr uint64_t kSlower = 8;
-#else
-constexpr uint64_t kSlower = 1;
-#endif
+constexpr uint64_t kSlower = testing::kHasSanitizer ? 8 : 1;
 
 std::string ReadFile(const std::string& path) {
   std::ifstream file(path, std::ios::binary);

@@ -1,9 +1,11 @@
 """The parts that the integration tests share: hosts run with Allomon preloaded, and their files."""
 
+import contextlib
 import os
 import re
 import subprocess
 import tempfile
+import threading
 import unittest
 
 # kSigmas of tests/support/statistics.h.  A normal variable goes further out once in 83 million
@@ -24,6 +26,24 @@ def runfile(label):
     """The path of a file that the test's `data` names, such as //tools/mlprof:mlprof."""
     path = label.lstrip("/").replace(":", "/")
     return os.path.join(os.environ["TEST_SRCDIR"], os.environ["TEST_WORKSPACE"], path)
+
+
+@contextlib.contextmanager
+def meanwhile(step):
+    """Takes the step again and again, on another thread, while the block runs."""
+    is_over = threading.Event()
+
+    def run():
+        while not is_over.is_set():
+            step()
+
+    thread = threading.Thread(target=run)
+    thread.start()
+    try:
+        yield
+    finally:
+        is_over.set()
+        thread.join()
 
 
 def commas(number):

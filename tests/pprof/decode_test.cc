@@ -230,7 +230,7 @@ TEST(DecodeTest, DamagedLinesAreLeftOut) {
   EXPECT_TRUE(profile.timeline.empty());
 }
 
-// Who sets a label's value by a request could change what a profile says of its program.
+// A client whose request sets a label could change what a profile says of its program.
 TEST(DecodeTest, LabelsAndNamesThatLookLikeLinesOfOursAreNone) {
   HeapProfile profile = testing::SmallProfile();
   profile.samples[0].labels.push_back({"request", R"(allomon-run {"program":"/bin/other"})"});

@@ -10,15 +10,12 @@
 
 #include "runtime/heap.h"
 #include "runtime/marshal.h"
+#include "tests/support/sanitizers.h"
 
 namespace allomon::gc::testing {
 
 // A sanitizer is slower by this factor, so its workload is smaller by this factor.
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-inline constexpr int kSlower = 16;
-#else
-inline constexpr int kSlower = 1;
-#endif
+inline constexpr int kSlower = allomon::testing::kHasSanitizer ? 16 : 1;
 
 enum class Colour : uint8_t { kRed, kGreen };
 

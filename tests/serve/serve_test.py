@@ -16,8 +16,12 @@ import unittest
 
 sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+sys.path.insert(
+    0, os.path.join(os.environ["TEST_SRCDIR"], os.environ["TEST_WORKSPACE"], "tests/integration")
+)
 
 from served import ALLOMON, LABELLED, SERVER, Host, Serving, command, parse_metrics  # noqa: E402
+from support import meanwhile  # noqa: E402
 
 # From Go 1.25 on, pprof is built when it is first asked for.
 os.environ.setdefault("GOCACHE", os.path.join(os.environ["TEST_TMPDIR"], "go"))
@@ -385,38 +389,23 @@ class ProcessTest(ServeCase):
                 os.unlink(path)
 
     def busy(self, host):
-        """Allocates for as long as it runs; returns what ends it."""
-        stop = threading.Event()
-
-        def run():
-            while not stop.is_set():
-                host.do("a 1")
-
-        thread = threading.Thread(target=run)
-        thread.start()
-
-        def end():
-            stop.set()
-            thread.join()
-
-        return end
+        """Allocates while the block runs."""
+        return meanwhile(lambda: host.do("a 1"))
 
     def test_idle_process_is_asked_and_left_as_it_was(self):
         host = self.idle_host()
-        end = self.busy(host)
-        serving = self.serve("--pid", host.pid, "--exact")
-        self.assertIn("records every block", command("ctl", host.pid, "status").stdout)
-        end()
+        with self.busy(host):
+            serving = self.serve("--pid", host.pid, "--exact")
+            self.assertIn("records every block", command("ctl", host.pid, "status").stdout)
         host.do("l 4")
         report = self.report(self.save(serving.get("/debug/pprof/heap")))
         leak = next(row for row in report["functions"] if row["function"] == "Leak")
         self.assertEqual(leak["self"], 4 * (1 << 20) // 1000 * 1000)
         # Other commands may ask it meanwhile.
-        end = self.busy(host)
-        asked = command("ctl", host.pid, "rate", "1e-3")
-        self.assertEqual(asked.returncode, 0, asked.stderr)
-        self.assertEqual(serving.end(), (0, ""))
-        end()
+        with self.busy(host):
+            asked = command("ctl", host.pid, "rate", "1e-3")
+            self.assertEqual(asked.returncode, 0, asked.stderr)
+            self.assertEqual(serving.end(), (0, ""))
         self.assertIn("idle", command("ctl", host.pid, "status").stdout)
 
     def wait_for(self, word, *pids):
@@ -434,49 +423,34 @@ class ProcessTest(ServeCase):
         host.do("c a 200")  # the worker can be asked now
 
         def both():
-            while not stop.is_set():
-                host.do("a 1")
-                host.do("c a 1")
+            host.do("a 1")
+            host.do("c a 1")
 
-        stop = threading.Event()
-        thread = threading.Thread(target=both)
-        thread.start()
-        try:
+        with meanwhile(both):
             serving = self.serve("--pid", host.pid, "--all-children", "--exact")
             self.wait_for(": records", host.pid, child)
-        finally:
-            stop.set()
-            thread.join()
         host.do("l 4")
         host.do("c l 2")
         samples = self.metrics(serving)
         for pid, mib in ((host.pid, 4), (child, 2)):
             live = self.value(samples, "allomon_live_bytes", pid=str(pid))
             self.assertGreaterEqual(live, mib * (1 << 20) // 1000 * 1000)
-        stop.clear()
-        thread = threading.Thread(target=both)
-        thread.start()
-        try:
+        with meanwhile(both):
             self.assertEqual(serving.end(), (0, ""))
             self.wait_for(": idle", host.pid, child)
-        finally:
-            stop.set()
-            thread.join()
 
     def test_recording_of_another_is_left_alone(self):
         host = self.idle_host()
-        end = self.busy(host)
-        self.assertEqual(command("ctl", host.pid, "start").returncode, 0)
-        serving = self.serve("--pid", host.pid)
-        self.assertEqual(serving.end(), (0, ""))
-        end()
+        with self.busy(host):
+            self.assertEqual(command("ctl", host.pid, "start").returncode, 0)
+            serving = self.serve("--pid", host.pid)
+            self.assertEqual(serving.end(), (0, ""))
         self.assertIn("records", command("ctl", host.pid, "status").stdout)
 
     def test_process_that_ends_is_served_on(self):
         host = self.idle_host()
-        end = self.busy(host)
-        serving = self.serve("--pid", host.pid)
-        end()
+        with self.busy(host):
+            serving = self.serve("--pid", host.pid)
         host.do("l 4")
         host.end()
         samples = self.metrics(serving)

@@ -1,8 +1,8 @@
-// Which sanitizer a test is compiled with, and how much less it does then.
+// The sanitizer of this build, for tests that do less under one.
 //
-// The thread sanitizer finds nothing in what one thread does, and takes some 25 times its time.  A
-// case that is long and has one thread is skipped there; a target of such cases has the tag
-// one_thread instead.
+// The thread sanitizer finds nothing in the work of one thread, and takes up to 25 times its time.
+// A long case of one thread is skipped there.  A target of such cases has the tag one_thread
+// instead.
 #ifndef ALLOMON_TESTS_SUPPORT_SANITIZERS_H_
 #define ALLOMON_TESTS_SUPPORT_SANITIZERS_H_
 

@@ -110,7 +110,7 @@ class Writer {
     return text;
   }
 
-  // The first equals sign is the one behind the key.
+  // An equals sign in a key is escaped, so the first one ends the key.
   static std::string KeyOf(const std::string& key) {
     std::string text;
     for (const char c : EscapedFrame(key)) text += c == '=' ? "\\x3d" : std::string(1, c);

@@ -80,8 +80,8 @@ bool HasCodeOf(const Program& program, const MonRange& range) {
   return range.low - range.bias < program.code_high && range.high - range.bias > program.code_low;
 }
 
-// Finds the programs whose code the range may be: the build ids are equal as far as a header has
-// room for them (both may be empty), and the range overlaps the program's code.
+// Returns the programs that may have written the range.  Their build id is equal to its own, up to
+// the bytes that a header has room for (both may be empty), and their code overlaps it.
 std::vector<const Program*> FindPrograms(const std::vector<Program>& programs,
                                          const MonRange& range) {
   constexpr size_t kMostDigits = 2 * sizeof(hdr::id);

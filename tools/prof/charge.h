@@ -43,7 +43,7 @@ struct Row {
 
 struct Charges {
   std::vector<Row> rows;
-  double seconds = 0;        // sum over all rows, so of the cells
+  double seconds = 0;        // of all rows: what the cells say
   double other_seconds = 0;  // of the program, outside all ranges
   MlmonInt calls = 0;
 };

@@ -71,7 +71,7 @@ Dwarf_Addr CodeBegin(Dwfl_Module* module) {
   return lowest == UINT64_MAX ? 0 : lowest;
 }
 
-// Returns the range around pc of ranges that are sorted and apart; null if there is none.
+// Returns the range around pc; null if there is none.  The ranges are sorted, and do not overlap.
 template <typename Range>
 Range* FindRange(std::vector<Range>& sorted, Dwarf_Addr pc) {
   const auto after =

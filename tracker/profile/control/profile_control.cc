@@ -63,7 +63,7 @@ void AfterForkInChild() ALLOMON_RELEASE(units_mutex) {
 // profile of live blocks, and by clocks), so a fork takes them in the same order.
 constexpr OuterForkHandlers kForkHandlers = {BeforeFork, AfterForkInParent, AfterForkInChild};
 
-// Finds what is wrong before the counts of another kind are dropped.
+// Runs before the counts of another kind are dropped: a start that fails leaves them.
 RecordingError CheckOptions(const RecordingOptions& options, std::string* error) {
   if (options.kind == ProfileKind::kAlloc && !(options.rate >= 0 && options.rate <= 1)) {
     *error = TextOf(ControlError::kBadRate);
