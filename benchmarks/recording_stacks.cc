@@ -16,8 +16,10 @@
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
+#include <string>
 #include <vector>
 
+#include "absl/status/status.h"
 #include "allocator/allocator.h"
 #include "tracker/base/own_memory.h"
 #include "tracker/recording.h"
@@ -51,14 +53,19 @@ __attribute__((noinline)) void AllocateOnPath(unsigned path, int depth, std::vec
   }
 }
 
+int Fail(const char* what, const absl::Status& status) {
+  fprintf(stderr, "recording_stacks: %s: %s\n", what, status.ToString().c_str());
+  return 1;
+}
+
 // Returns the status to end with.
 int RunOnce(int depth) {
   allomon::RecordingOptions options;
-  options.path = "/tmp/recording_stacks.rec";
+  options.path = "/tmp/recording_stacks." + std::to_string(getpid()) + ".rec";
   options.rate = 1;
   options.limit_bytes = uint64_t{1} << 30;
   const auto id = allomon::Recording::Start(options);
-  if (!id.ok()) return 1;
+  if (!id.ok()) return Fail("no recording", id.status());
   std::vector<void*> kept;
   kept.reserve(size_t{1} << depth);
   for (unsigned path = 0; path < 1u << depth; ++path) AllocateOnPath(path, depth, &kept);
@@ -66,7 +73,8 @@ int RunOnce(int depth) {
   const bool has_file = stat(options.path.c_str(), &status) == 0;
   unlink(options.path.c_str());
   const auto statistics = allomon::Recording::ReadStatistics(*id);
-  if (!has_file || !statistics.ok()) return 1;
+  if (!statistics.ok()) return Fail("no statistics", statistics.status());
+  if (!has_file) return Fail("no file", absl::NotFoundError(options.path));
   printf("%llu samples, %llu dropped: file %.1f MB, own memory %.1f MB\n",
          static_cast<unsigned long long>(statistics->samples),
          static_cast<unsigned long long>(statistics->dropped_samples),
