@@ -1,6 +1,6 @@
-// A leak, a cache that fills in the first 40 % of the run and stays, a cache that turns over, and
-// churn, for generations_test.py.  Two bursts have a pause between them.  Prints how many blocks
-// each leaked.
+// A leak, a cache that fills in the first 40 % of the run and stays, a cache that turns over, a
+// table that only grows, and churn, for generations_test.py.  Two bursts have a pause between them.
+// Prints how many blocks each leaked.
 //
 //   generations SECONDS [PAUSE SECONDS]
 #include <stdio.h>
@@ -13,6 +13,8 @@ enum { kCacheBlocks = 8000, kTurnBlocks = 2000, kBytes = 1000 };
 static void* volatile g_cache[kCacheBlocks];
 static void* g_turned[kTurnBlocks];
 static void* volatile g_kept;
+static char* volatile g_table;
+static size_t g_table_bytes, g_table_capacity = 4096;
 
 static double Seconds(void) {
   struct timespec now;
@@ -33,6 +35,17 @@ __attribute__((noinline)) void TurnOver(int i) {
   g_turned[i % kTurnBlocks] = malloc(kBytes);
 }
 
+// Copies the table into one of twice its size when it is full.
+__attribute__((noinline)) void Append(void) {
+  g_table_bytes += 64;
+  if (g_table != NULL && g_table_bytes <= g_table_capacity) return;
+  g_table_capacity *= 2;
+  char* const table = malloc(g_table_capacity);
+  if (g_table != NULL) memcpy(table, g_table, g_table_capacity / 2);
+  free(g_table);
+  g_table = table;
+}
+
 __attribute__((noinline)) void Churn(void) {
   void* volatile block = malloc(kBytes);
   free(block);
@@ -41,7 +54,7 @@ __attribute__((noinline)) void Churn(void) {
 // Works through the part of the whole work from one share to another.  A program that a busy
 // machine has stopped for a while does not catch up: all it allocated would have one age.
 static void Work(double from, double to, double seconds) {
-  static int leaked, cached, turned;
+  static int leaked, cached, turned, appended;
   const int before = leaked;
   const double most_step = 0.05;
   double share = from;
@@ -54,6 +67,8 @@ static void Work(double from, double to, double seconds) {
     for (; leaked < share * 4000; ++leaked) LeakOne();
     for (; cached < kCacheBlocks && cached < share / 0.4 * kCacheBlocks; ++cached)
       FillCache(cached);
+    // At the end the table is full to three quarters.
+    for (; appended < share * 12 * 1024; ++appended) Append();
     for (; turned < share * 40 * kTurnBlocks; ++turned) TurnOver(turned);
     for (int i = 0; i < 100; ++i) Churn();
     nanosleep(&pause, NULL);

@@ -6,6 +6,7 @@
 
 #include <cmath>
 #include <cstdio>
+#include <map>
 #include <random>
 #include <utility>
 #include <vector>
@@ -310,6 +311,112 @@ TEST(BurstTest, WhatWasAllocatedAtOnceTellsNothing) {
   Simulated one(14, {{0, 1}, {3599.9, 3600}}, 3600);
   EXPECT_TRUE(one.Run().is_silent);
   EXPECT_FALSE(one.HasStopped());
+}
+
+// The blocks of one stack in a run of kSeconds.
+class SimulatedStack {
+ public:
+  explicit SimulatedStack(uint64_t seed) : random_(seed) {}
+
+  void Add(double birth_seconds, double life_seconds, double size_bytes) {
+    const double p = heap::ReportProbability(size_bytes, true, kRate);
+    heap::Sample& sample = samples_[static_cast<uint64_t>(size_bytes)];
+    sample.size_bytes = static_cast<uint64_t>(size_bytes);
+    sample.has_size = true;
+    if (std::uniform_real_distribution<>()(random_) >= p) return;
+    const double left = kSeconds - birth_seconds;
+    heap::AgeCell cell;
+    cell.log2_nanos = Log2(std::min(left, life_seconds) * kNanos);
+    cell.amount = {1 / p, size_bytes / p};
+    if (life_seconds < left) {
+      sample.deaths.push_back(cell);
+    } else {
+      sample.ages.push_back(cell);
+      sample[heap::Metric::kLive].Add(cell.amount);
+    }
+  }
+  // Adds a table into which entries come evenly, and which doubles when it is full.
+  void AddTable(double first_bytes, double bytes_per_second) {
+    double birth = 0, bytes = first_bytes;
+    for (; bytes / bytes_per_second < kSeconds; bytes *= 2) {
+      const double full = bytes / bytes_per_second;
+      Add(birth, full - birth, bytes);
+      birth = full;
+    }
+    Add(birth, kForEver, bytes);
+  }
+  double Uniform(double low, double high) {
+    return std::uniform_real_distribution<>(low, high)(random_);
+  }
+  std::mt19937_64& random() { return random_; }
+
+  bool GrowsInSteps() const {
+    std::vector<const heap::Sample*> samples;
+    for (const auto& [size, sample] : samples_) samples.push_back(&sample);
+    const std::vector<bool> steps =
+        GrowInSteps(samples, {kRate}, GenerationsOf(kSeconds * kNanos, {}, true));
+    for (const bool is_step : steps) EXPECT_EQ(is_step, steps.front());
+    return steps.front();
+  }
+
+ private:
+  std::mt19937_64 random_;
+  std::map<uint64_t, heap::Sample> samples_;
+};
+
+constexpr int kStacks = 200;
+
+TEST(StepsTest, TableThatDoublesIsToldWhateverItsPhase) {
+  for (int i = 0; i < kStacks; ++i) {
+    SimulatedStack stack(static_cast<uint64_t>(i));
+    stack.AddTable(64, std::exp2(20 + static_cast<double>(i) / kStacks) / kSeconds);
+    EXPECT_TRUE(stack.GrowsInSteps()) << i;
+  }
+}
+
+TEST(StepsTest, ManySmallTablesOfAboutOneSizeAreTold) {
+  for (int i = 0; i < 20; ++i) {
+    SimulatedStack stack(static_cast<uint64_t>(i));
+    const double rate = std::exp2(12 + i / 20.0) / kSeconds;
+    for (int table = 0; table < 1000; ++table) stack.AddTable(64, rate);
+    EXPECT_TRUE(stack.GrowsInSteps()) << i;
+  }
+}
+
+TEST(StepsTest, CachesOfMixedSizesAreNotTables) {
+  for (const double least_bytes : {16.0, 500.0, 100'000.0}) {
+    for (const double life : {1.0, 3.0, 6.0}) {
+      for (const double per_second : {5.0, 50.0, 1000.0}) {
+        for (int i = 0; i < kStacks / 10; ++i) {
+          SimulatedStack stack(static_cast<uint64_t>(i));
+          std::exponential_distribution<> lives(1 / life);
+          for (double at = 0; at < kSeconds; at += 1 / per_second) {
+            const double bytes = least_bytes * std::exp2(std::floor(stack.Uniform(0, 8)));
+            stack.Add(at, lives(stack.random()), bytes);
+          }
+          EXPECT_FALSE(stack.GrowsInSteps()) << least_bytes << " " << life << " " << per_second;
+        }
+      }
+    }
+  }
+}
+
+TEST(StepsTest, SmallBlocksThatMakeRoomForLargerOnesAreACache) {
+  SimulatedStack stack(1);
+  for (int i = 0; i < 100; ++i) {
+    for (const double at : {0.0, 1.0, 2.0, 3.0}) stack.Add(at, 4, 10'000);
+  }
+  for (int i = 0; i < 20; ++i) stack.Add(15, kForEver, 50'000);
+  EXPECT_FALSE(stack.GrowsInSteps());
+}
+
+TEST(StepsTest, SizesThatAreNotKnownTellNothing) {
+  heap::Sample sample;
+  sample[heap::Metric::kLive] = {100, 1e8};
+  sample.ages.push_back({0, Log2(5 * kNanos), false, {100, 1e8}});
+  sample.deaths.push_back({0, Log2(5 * kNanos), false, {100, 1e7}});
+  const Generations generations = GenerationsOf(kSeconds * kNanos, {}, true);
+  EXPECT_FALSE(GrowInSteps({&sample}, {kRate}, generations).front());
 }
 
 }  // namespace

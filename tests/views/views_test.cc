@@ -3,12 +3,14 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
 #include <fstream>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <string>
 
 #include "tests/views/hand_made.h"
+#include "tools/heap/born.h"
 #include "tools/report/table/headline.h"
 #include "tools/report/table/outputs.h"
 #include "tools/text/plain_text.h"
@@ -586,6 +588,44 @@ TEST(ViewsTest, LeaksWithoutAgesAreRankedByWhatIsLive) {
   const std::string text = Shown(made.profile, {"--leaks"});
   EXPECT_THAT(FirstRow(text, "function"), StartsWith("large"));
   EXPECT_THAT(text, HasSubstr("no ages are known"));
+}
+
+// A hash table without a limit: nodes, and a table of them that is copied when it is full.
+TEST(ViewsTest, TableThatOnlyGrowsHidesNoLeak) {
+  HandMade made;
+  made.profile.duration_seconds = 16;
+  const auto add = [&](const char* where, double bytes, double blocks, double seconds, bool dead) {
+    heap::Sample& sample = made.Add({where, "serve@a.cc:9"}, bytes, blocks, dead ? 0 : blocks);
+    heap::AgeCell cell;
+    cell.log2_nanos = static_cast<uint8_t>(std::log2(seconds * 1e9));
+    cell.amount = sample[Metric::kAllocated];
+    (dead ? sample.deaths : sample.ages).push_back(cell);
+  };
+  for (const double seconds : {12, 6, 3, 1})
+    add("insert@a.cc:3", 100, seconds * 3e4, seconds, false);
+  add("insert@a.cc:4", 4 << 20, 1, 3, true);
+  add("insert@a.cc:4", 8 << 20, 1, 6, false);
+  add("log@a.cc:6", 16 << 20, 1, 6, true);
+  add("log@a.cc:6", 32 << 20, 1, 6, false);
+  const auto verdict = [&] {
+    std::map<std::string, std::string> verdicts;
+    const Object report = Object::parse(Json(made.profile, {"--leaks"}));
+    for (const Object& row : report["leaks"]) {
+      verdicts[row["function"]] = row["verdict"];
+    }
+    return verdicts;
+  };
+  EXPECT_EQ(verdict()["insert"], "grows");
+  EXPECT_EQ(verdict()["log"], "grows in steps");
+  EXPECT_THAT(Shown(made.profile, {"--leaks"}), HasSubstr("growth is without tables"));
+  // A table that has not grown for most of the run is kept.
+  for (heap::Sample& sample : made.profile.samples) {
+    for (heap::AgeCell& age : sample.ages) {
+      age.log2_nanos = 33;  // the age is 8.6 to 17.2 s
+      age.eighth = heap::EighthOf(uint64_t{12'000'000'000});
+    }
+  }
+  EXPECT_EQ(verdict()["log"], "kept");
 }
 
 TEST(SourceTest, AmountsStandBesideTheLines) {

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
+#include <numeric>
 
 #include "tools/heap/born.h"
 #include "tools/heap/sum_check.h"
@@ -22,6 +24,13 @@ constexpr double kYoungShare = 0.125;
 constexpr double kHalf = 0.5;
 // Generations that hold a smaller share tell nothing.
 constexpr double kLeastShare = 1.0 / 64;
+constexpr double kNearlyAll = 0.9;
+// Eight lives that are each longer than an eighth of the run do not fit into it, and the last table
+// lives.
+constexpr double kMostOutgrown = 7;
+// Of the bytes of all tables that one which doubles has outgrown, half are in the last, which lived
+// for a quarter of the run or longer.
+constexpr double kLeastOldShare = 0.4;
 
 // Returns the share of the run's old deaths that falls into a time as long as the generations span.
 double DeathShare(const Generations& generations) {
@@ -115,6 +124,51 @@ Generations GenerationsByAllocation(double run_nanos, const Allocation& allocati
   return generations;
 }
 
+// The blocks of one stack.
+class StackBlocks {
+ public:
+  void Add(const heap::Sample& sample, const heap::Sampling& sampling,
+           const Generations& generations) {
+    has_sizes_ = has_sizes_ && sample.has_size;
+    live_.Add(heap::EstimateOf(sample[heap::Metric::kLive], sample, sampling));
+    live_bytes_[sample.size_bytes] += sample[heap::Metric::kLive].bytes;
+    for (const heap::AgeCell& death : sample.deaths) {
+      all_died_bytes_ += death.amount.bytes;
+      if (!IsOld(death, generations)) continue;
+      died_.Add(death.amount);
+      died_bytes_[sample.size_bytes] += death.amount.bytes;
+    }
+  }
+
+  bool GrowInSteps() const {
+    if (!has_sizes_ || !(died_.bytes > 0) || !heap::IsSure(live_)) return false;
+    if (died_.blocks > kMostOutgrown * live_.amount.blocks) return false;
+    if (died_.bytes < kLeastOldShare * all_died_bytes_) return false;
+    const uint64_t least_live_size = LeastLiveSize();
+    double smaller = 0;
+    for (const auto& [size, bytes] : died_bytes_) smaller += size < least_live_size ? bytes : 0;
+    return smaller >= kNearlyAll * died_.bytes;
+  }
+
+ private:
+  // Returns the size for which smaller blocks have at most a tenth of the live bytes.
+  uint64_t LeastLiveSize() const {
+    double smaller = 0;
+    for (const auto& [size, bytes] : live_bytes_) {
+      smaller += bytes;
+      if (smaller > (1 - kNearlyAll) * live_.amount.bytes) return size;
+    }
+    return 0;
+  }
+
+  bool has_sizes_ = true;
+  heap::Estimate live_;
+  heap::Amount died_;                      // old
+  double all_died_bytes_ = 0;              // of any age
+  std::map<uint64_t, double> live_bytes_;  // by size
+  std::map<uint64_t, double> died_bytes_;  // of those that died old
+};
+
 double NetBytes(const Growth& growth, const Generations& generations) {
   return growth.recent.amount.bytes - DeathShare(generations) * growth.died.amount.bytes;
 }
@@ -197,6 +251,26 @@ bool HasStopped(const Growth& growth, const Generations& generations) {
   const double net = NetBytes(growth, generations), old = growth.old.amount.bytes;
   return net / generations.nanos < old / generations.old_nanos / 4 &&
          net / generations.work_nanos < old / generations.old_work_nanos / 4;
+}
+
+std::vector<bool> GrowInSteps(const std::vector<const heap::Sample*>& samples,
+                              const heap::Sampling& sampling, const Generations& generations) {
+  std::vector<bool> steps(samples.size());
+  if (!(generations.nanos > 0)) return steps;
+  std::vector<size_t> order(samples.size());
+  std::iota(order.begin(), order.end(), size_t{0});
+  const auto stack = [&](size_t i) -> const std::vector<uint32_t>& { return samples[i]->stack; };
+  std::sort(order.begin(), order.end(), [&](size_t a, size_t b) { return stack(a) < stack(b); });
+  for (size_t begin = 0, end = 0; begin < order.size(); begin = end) {
+    StackBlocks blocks;
+    for (; end < order.size() && stack(order[end]) == stack(order[begin]); ++end) {
+      blocks.Add(*samples[order[end]], sampling, generations);
+    }
+    ALLOMON_DCHECK_LT("inv.report.lengths", begin, end);
+    if (!blocks.GrowInSteps()) continue;
+    for (size_t i = begin; i < end; ++i) steps[order[i]] = true;
+  }
+  return steps;
 }
 
 double MedianAge(const AgeHistogram& histogram) {

@@ -73,6 +73,24 @@ GrowthRate RateOf(const Growth& growth, const Generations& generations);
 // mean, also where time counts only as far as the program allocated.
 bool HasStopped(const Growth& growth, const Generations& generations);
 
+// ---- Tables that are copied into larger ones when they are full: vectors, hash tables, Python's
+// dicts.  The death of such a block is no sign of a cache, and its birth is no growth of its size:
+// the table before it was nearly as large.
+
+// Returns for each sample whether the blocks of its stack, of all sizes, threads and labels, are
+// tables that have grown in steps:
+//   - nine tenths of the bytes that died old are of blocks smaller than those that hold nine tenths
+//     of the live bytes;
+//   - two fifths of the bytes that died, or more, died old;
+//   - no more blocks died old than live tables can have outgrown: each lived longer than an eighth
+//     of the run, one after the other;
+//   - live blocks are known as well as by ten samples, and their sizes are.
+// Of a cache as many bytes die in large blocks as in small ones, and more blocks die.
+//
+// None is if no growth is known (Generations::nanos).  Takes n log n comparisons of stacks.
+std::vector<bool> GrowInSteps(const std::vector<const heap::Sample*>& samples,
+                              const heap::Sampling& sampling, const Generations& generations);
+
 // ---- Ages: lifetimes of freed blocks, or ages of live ones.
 
 inline constexpr size_t kAgeBuckets = 65;

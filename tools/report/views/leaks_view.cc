@@ -24,6 +24,9 @@ using Row = heap::Row<Survivors>;
 
 constexpr double kNanosPerSecond = 1e9;
 constexpr double kNearlyAll = 0.9;
+// A table that doubles, evenly filled, has done so in the last half of the run; ages are known to
+// an eighth of a power of two.
+constexpr double kMostStepInHalves = 1.25;
 constexpr size_t kStacks = 3;
 constexpr size_t kGrowthColumns = 4;
 
@@ -35,6 +38,8 @@ const char* VerdictText(Verdict verdict) {
       return "outlived its scope";
     case Verdict::kGrows:
       return "grows";
+    case Verdict::kSteps:
+      return "grows in steps";
     case Verdict::kMayGrow:
       return "may grow";
     case Verdict::kFilled:
@@ -92,9 +97,8 @@ bool HasEighths(const heap::HeapProfile& profile) {
 }
 
 Survivors SurvivorsOf(const heap::Sample& sample, const heap::Sampling& sampling,
-                      const Generations& generations) {
+                      const Generations& generations, bool is_steps) {
   Survivors survivors;
-  survivors.growth.Add(sample, sampling, generations);
   survivors.live = heap::EstimateOf(sample[Metric::kLive], sample, sampling);
   survivors.allocated_bytes = sample[Metric::kAllocated].bytes;
   survivors.unreachable = heap::EstimateOf(sample.unreachable, sample, sampling);
@@ -103,13 +107,24 @@ Survivors SurvivorsOf(const heap::Sample& sample, const heap::Sampling& sampling
     const double younger = YoungerShare(cell, generations.eighth_nanos);
     ALLOMON_DCHECK("inv.heap.probability", 0 <= younger && younger <= 1);
     survivors.old.Add(Scaled(estimate, 1 - younger));
-    survivors.young_bytes += cell.amount.bytes * YoungerShare(cell, generations.half_nanos);
-    survivors.aged_bytes += cell.amount.bytes;
+    if (is_steps) {
+      const double nanos = kMostStepInHalves * generations.half_nanos;
+      survivors.steps_bytes += cell.amount.bytes;
+      survivors.young_steps_bytes += cell.amount.bytes * YoungerShare(cell, nanos);
+    } else {
+      survivors.aged_bytes += cell.amount.bytes;
+      survivors.young_bytes += cell.amount.bytes * YoungerShare(cell, generations.half_nanos);
+    }
   }
   for (const heap::OutlivedCell& cell : sample.outlived) {
     if (!cell.is_innermost) continue;
     survivors.outlived.Add(heap::EstimateOf(cell.since_end.amount, sample, sampling));
   }
+  if (is_steps) {
+    survivors.old_steps_bytes = survivors.old.amount.bytes;
+    return survivors;
+  }
+  survivors.growth.Add(sample, sampling, generations);
   for (const heap::AgeCell& cell : sample.deaths) {
     survivors.died_old_bytes +=
         cell.amount.bytes * (1 - YoungerShare(cell, generations.eighth_nanos));
@@ -146,11 +161,15 @@ class LeaksView {
         generations_(GenerationsOf(RunNanos(*scene.profile), scene.profile->timeline,
                                    HasEighths(*scene.profile))) {
     const heap::Sampling sampling = heap::SamplingOf(*scene.profile, Metric::kLive);
+    std::vector<const heap::Sample*> samples;
+    for (const heap::Stack& stack : scene.stacks.stacks) samples.push_back(&scene.SampleOf(stack));
+    const std::vector<bool> steps = GrowInSteps(samples, sampling, generations_);
     std::vector<Survivors> values;
-    values.reserve(scene.stacks.stacks.size());
-    for (const heap::Stack& stack : scene.stacks.stacks) {
-      values.push_back(SurvivorsOf(scene.SampleOf(stack), sampling, generations_));
-      has_ages_ = has_ages_ || values.back().aged_bytes > 0;
+    values.reserve(samples.size());
+    for (size_t i = 0; i < samples.size(); ++i) {
+      values.push_back(SurvivorsOf(*samples[i], sampling, generations_, steps[i]));
+      has_ages_ = has_ages_ || values.back().aged_bytes + values.back().steps_bytes > 0;
+      has_steps_ = has_steps_ || values.back().steps_bytes > 0;
     }
     const auto live = [](const Survivors& value) { return value.live.amount.bytes; };
     if (scene.options->by_label.empty()) {
@@ -184,6 +203,10 @@ class LeaksView {
           {"the program allocates in bursts: growth is a mean of the whole run, "
            "from blocks of ages with enough allocation",
            Paint::kDim});
+    }
+    if (has_steps_) {
+      report->foot.push_back(
+          {"growth is without tables that are copied when they grow", Paint::kDim});
     }
     if (!has_ages_ && !rows_.empty()) {
       report->foot.push_back(
@@ -234,36 +257,53 @@ class LeaksView {
     return has_ages_ ? row.self.old.amount.bytes : row.self.live.amount.bytes;
   }
 
-  // The bytes by which a verdict that is a fact, and no estimate of growth, ranks its rows.
-  static double FactBytes(const Row& row, Verdict verdict) {
-    return verdict == Verdict::kUnreachable ? row.self.unreachable.amount.bytes
-                                            : row.self.outlived.amount.bytes;
+  static int Rank(Verdict verdict) {
+    switch (verdict) {
+      case Verdict::kUnreachable:
+        return 0;
+      case Verdict::kOutlived:
+        return 1;
+      case Verdict::kGrows:
+        return 2;
+      case Verdict::kSteps:
+        return 3;
+      case Verdict::kMayGrow:
+        return 4;
+      case Verdict::kSilent:  // it may have grown
+        return 5;
+      case Verdict::kNoise:
+        return 7;
+      default:
+        return 6;
+    }
   }
 
-  static int Rank(Verdict verdict) {
-    if (verdict == Verdict::kUnreachable) return 0;
-    if (verdict == Verdict::kOutlived) return 1;
-    if (verdict == Verdict::kGrows) return 2;
-    if (verdict == Verdict::kMayGrow) return 3;
-    if (verdict == Verdict::kSilent) return 4;  // it may have grown
-    return verdict == Verdict::kNoise ? 6 : 5;
+  // Returns what rows of one verdict are ranked by, before what is old and live.
+  double WeightOf(const Row& row, Verdict verdict) const {
+    switch (verdict) {
+      case Verdict::kUnreachable:
+        return row.self.unreachable.amount.bytes;
+      case Verdict::kOutlived:
+        return row.self.outlived.amount.bytes;
+      case Verdict::kGrows:
+      case Verdict::kMayGrow:
+        return RateOf(row.self.growth, generations_).bytes;
+      case Verdict::kSteps:
+        return row.self.steps_bytes;
+      default:
+        return 0;
+    }
   }
 
   Verdict VerdictOf(const Survivors& survivors) const {
     return views::VerdictOf(survivors, generations_);
   }
-  double GrowthOf(const Row& row) const { return RateOf(row.self.growth, generations_).bytes; }
 
   bool Comes(const Row& a, const Row& b) const {
-    const Verdict verdict = VerdictOf(a.self);
-    const int rank_a = Rank(verdict), rank_b = Rank(VerdictOf(b.self));
-    if (rank_a != rank_b) return rank_a < rank_b;
-    if (rank_a <= Rank(Verdict::kOutlived) && FactBytes(a, verdict) != FactBytes(b, verdict)) {
-      return FactBytes(a, verdict) > FactBytes(b, verdict);
-    }
-    if (rank_a <= Rank(Verdict::kMayGrow) && GrowthOf(a) != GrowthOf(b)) {
-      return GrowthOf(a) > GrowthOf(b);
-    }
+    const Verdict verdict_a = VerdictOf(a.self), verdict_b = VerdictOf(b.self);
+    if (Rank(verdict_a) != Rank(verdict_b)) return Rank(verdict_a) < Rank(verdict_b);
+    const double weight_a = WeightOf(a, verdict_a), weight_b = WeightOf(b, verdict_b);
+    if (weight_a != weight_b) return weight_a > weight_b;
     if (Old(a) != Old(b)) return Old(a) > Old(b);
     return a.self.live.amount.bytes > b.self.live.amount.bytes;
   }
@@ -292,8 +332,10 @@ class LeaksView {
     table->columns.push_back({"growth_high", ""});
   }
   void AddGrowthCells(const Row& row, std::vector<Cell>* cells) const {
-    if (generations_.is_silent) return cells->resize(cells->size() + kGrowthColumns);
-    const GrowthRate rate = RateOf(row.self.growth, generations_);
+    const Survivors& self = row.self;
+    const bool is_known = self.aged_bytes > 0 || !(self.steps_bytes > 0);
+    if (generations_.is_silent || !is_known) return cells->resize(cells->size() + kGrowthColumns);
+    const GrowthRate rate = RateOf(self.growth, generations_);
     const double seconds = unit_.seconds;
     cells->push_back(NumberCell(SignedText(rate.bytes * seconds), rate.bytes));
     cells->push_back(TextCell(RangeText(rate.interval, seconds), Paint::kDim));
@@ -369,6 +411,7 @@ class LeaksView {
   std::vector<Row> rows_;
   std::vector<std::string> label_values_;  // values of options.by_label
   bool has_ages_ = false;
+  bool has_steps_ = false;
 };
 
 }  // namespace
@@ -378,6 +421,9 @@ void Survivors::Add(const Survivors& other) {
   old.Add(other.old);
   outlived.Add(other.outlived);
   unreachable.Add(other.unreachable);
+  steps_bytes += other.steps_bytes;
+  old_steps_bytes += other.old_steps_bytes;
+  young_steps_bytes += other.young_steps_bytes;
   young_bytes += other.young_bytes;
   aged_bytes += other.aged_bytes;
   died_old_bytes += other.died_old_bytes;
@@ -391,13 +437,18 @@ Verdict VerdictOf(const Survivors& survivors, const Generations& generations) {
   if (has_unreachable && heap::IsSure(survivors.unreachable)) return Verdict::kUnreachable;
   const bool has_outlived = survivors.outlived.amount.bytes > 0;
   if (has_outlived && heap::IsSure(survivors.outlived)) return Verdict::kOutlived;
+  if (survivors.steps_bytes > survivors.aged_bytes) {
+    const double young = survivors.young_steps_bytes / survivors.steps_bytes;
+    return young < 1 - kNearlyAll ? Verdict::kKept : Verdict::kSteps;
+  }
   if (!(survivors.aged_bytes > 0)) return Verdict::kUnknown;
   const double young = survivors.young_bytes / survivors.aged_bytes;
   const double live = survivors.live.amount.bytes;
   if (young > kNearlyAll) {
     return 2 * live > survivors.allocated_bytes ? Verdict::kNew : Verdict::kInUse;
   }
-  if (4 * survivors.died_old_bytes > survivors.old.amount.bytes) return Verdict::kTurnsOver;
+  const double old = survivors.old.amount.bytes - survivors.old_steps_bytes;
+  if (4 * survivors.died_old_bytes > old) return Verdict::kTurnsOver;
   if (young < 1 - kNearlyAll) return Verdict::kKept;
   if (generations.is_silent) return Verdict::kSilent;
   if (HasStopped(survivors.growth, generations)) return Verdict::kFilled;
