@@ -53,10 +53,7 @@ absl::StatusOr<process_map::Entries> ReadEntries(const ProcessFile& memory,
 absl::StatusOr<heap::HeapProfile> ReadOwnRecording(const Process& process,
                                                    const std::vector<Area>& areas,
                                                    recording::RecordingOptions options) {
-  const uint32_t own_id = process.OwnId();
-  options.is_chosen = [own_id](const recording::Process& recorded) {
-    return recorded.record.pid == own_id && !recorded.record.ended;
-  };
+  options.running_id = process.OwnId();
   options.seen_nanos = recording::NanosSinceStart;
   for (const Area& area : areas) {
     if (area.use != Use::kRecording) continue;

@@ -78,7 +78,8 @@ options::CommandText Text() {
   text.usages = {"--format=FORMAT [options] FILE..."};
   text.description = {
       "Writes a heap profile for other programs.  FILE is a recording, pprof, heap_v2, collapsed "
-      "stacks or mlmon.out; - is standard input.  Several of one program add up."};
+      "stacks or mlmon.out; - is standard input, and the id of a process that records stands for "
+      "its profile.  Several of one program add up."};
   text.words = options::Words::kFiles;
   text.statuses = {{"0", "written"}, {"2", "bad input, and one line on standard error says which"}};
   text.examples = {

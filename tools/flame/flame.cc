@@ -87,7 +87,8 @@ options::CommandText Text() {
   text.usages = {"[options] FILE...", "--metric=hostage|unused [options] PID"};
   text.description = {
       "Writes an interactive flame graph of heap profiles: one HTML file that loads nothing.  "
-      "Several profiles add up.  Of a process, --metric=hostage shows which live blocks keep pages "
+      "Several profiles add up.  The id of a process that records stands for its profile, and of "
+      "it, --metric=hostage shows which live blocks keep pages "
       "of its heap that are mostly free, and --metric=unused what of its live blocks was never "
       "used."};
   text.words = options::Words::kFiles;

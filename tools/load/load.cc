@@ -1,5 +1,7 @@
 #include "tools/load/load.h"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <cstddef>
 #include <string>
@@ -13,8 +15,10 @@
 #include "tools/load/naming.h"
 #include "tools/load/read_bytes.h"
 #include "tools/load/recording/recording_profile.h"
+#include "tools/options/values.h"
 #include "tools/pprof/gzip.h"
 #include "tools/pprof/pprof.h"
+#include "tools/process/places.h"
 #include "tools/text/plain_text.h"
 #include "tracker/base/check.h"
 #include "tracker/formats/recording_bytes.h"
@@ -197,6 +201,16 @@ bool IsRecordingFile(const std::string& path) {
          recording::LooksLikeRecording(first_bytes);
 }
 
+absl::StatusOr<HeapProfile> LoadProcess(uint32_t pid, const LoadOptions& options) {
+  const auto path = RecordingMappedBy(pid);
+  if (!path.ok()) return path.status();
+  recording::RecordingOptions chosen = OptionsOf(options);
+  chosen.running_id = process::IdInside(pid);
+  chosen.seen_nanos = recording::NanosSinceStart;
+  return ChooseProgram("process " + std::to_string(pid), options.program,
+                       recording::ReadRecordingProfiles(*path, chosen));
+}
+
 absl::StatusOr<HeapProfile> LoadMlmon(const std::string& path, std::string_view text) {
   const auto script = ReadBytes(path + ".sources", pprof::kMaxFileBytes);
   if (!script.ok()) {
@@ -233,7 +247,33 @@ absl::StatusOr<HeapProfile> ParseHeapProfile(const std::string& name, std::strin
   return profile.ok() ? Checked(options, std::move(profile)) : Named(name, profile.status());
 }
 
+uint32_t ProcessOf(const std::string& name) {
+  constexpr std::string_view kFolder = "/proc/";
+  const bool is_folder = name.rfind(kFolder, 0) == 0;
+  uint32_t pid = 0;
+  if (!options::ParsePid(is_folder ? name.substr(kFolder.size()) : name, &pid).ok()) return 0;
+  return is_folder || access(name.c_str(), F_OK) != 0 ? pid : 0;
+}
+
+absl::StatusOr<std::string> RecordingMappedBy(uint32_t pid) {
+  const std::string name = "process " + std::to_string(pid);
+  if (access(("/proc/" + std::to_string(pid)).c_str(), F_OK) != 0) {
+    return absl::NotFoundError(name + " is not there, and no file has this name");
+  }
+  const auto paths = process::PathsOfShared(pid);
+  if (!paths.has_value()) {
+    return absl::PermissionDeniedError(
+        name + " belongs to another user, or is no longer there: ask as that user, or as root");
+  }
+  const auto path = std::find_if(paths->begin(), paths->end(), IsRecordingFile);
+  if (path != paths->end()) return *path;
+  return absl::FailedPreconditionError(name + " records nothing: allomon ctl " +
+                                       std::to_string(pid) +
+                                       " start, or allomon run from its start on");
+}
+
 absl::StatusOr<HeapProfile> LoadHeapProfile(const std::string& path, const LoadOptions& options) {
+  if (const uint32_t pid = ProcessOf(path)) return Checked(options, LoadProcess(pid, options));
   if (IsRecordingFile(path)) {
     return Checked(options,
                    ChooseProgram(path, options.program,

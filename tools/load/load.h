@@ -2,6 +2,7 @@
 #ifndef ALLOMON_TOOLS_LOAD_LOAD_H_
 #define ALLOMON_TOOLS_LOAD_LOAD_H_
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -23,8 +24,20 @@ struct LoadOptions {
 
 // Loads a profile from a file; "-" stands for standard input.  Reads at most 2 GiB.  A recording's
 // process may still run.  An error is one line, which names the file.
+//
+// The id of a process in the place of a file's name, or its folder "/proc/4711", stands for its
+// recording, without other processes of the same file.  The file is found among those that the
+// process has mapped; the process is not stopped or asked.  A file whose name is a number comes
+// first.
 absl::StatusOr<heap::HeapProfile> LoadHeapProfile(const std::string& path,
                                                   const LoadOptions& options);
+
+// Returns the id of the process for which LoadHeapProfile() takes this name, or 0 if it takes it
+// for a file.  There may be no process with this id.
+uint32_t ProcessOf(const std::string& name);
+// Returns the path by which this process opens the recording that the other one writes at present.
+// Fails with a line that begins with the process.
+absl::StatusOr<std::string> RecordingMappedBy(uint32_t pid);
 
 // Parses bytes in memory; errors call them `name`.  Refuses an mlmon.out, because it needs the file
 // beside it.

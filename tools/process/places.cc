@@ -42,23 +42,35 @@ std::vector<uint32_t> NumbersIn(const std::string& path) {
 struct MappedFile {
   uint64_t begin = 0;
   uint64_t end = 0;
+  bool is_shared = false;  // and writable
+  uint64_t inode = 0;
   std::string path;
 };
 
-std::vector<MappedFile> MappedFilesOf(uint32_t pid) {
+// nullopt: there are no maps that this user may read.
+std::optional<std::vector<MappedFile>> ReadMaps(uint32_t pid) {
   std::vector<MappedFile> files;
   std::ifstream maps(MemoryFolderOf(pid) + "/maps");
-  for (std::string line; std::getline(maps, line);) {
+  bool has_lines = false;
+  for (std::string line; std::getline(maps, line); has_lines = true) {
     const size_t path = line.find('/');
     MappedFile file;
+    char rights[5] = "";
     if (path == std::string::npos ||
-        sscanf(line.c_str(), "%" SCNx64 "-%" SCNx64, &file.begin, &file.end) != 2) {
+        sscanf(line.c_str(), "%" SCNx64 "-%" SCNx64 " %4s %*s %*s %" SCNu64, &file.begin, &file.end,
+               rights, &file.inode) != 4) {
       continue;
     }
+    file.is_shared = rights[1] == 'w' && rights[3] == 's';
     file.path = line.substr(path);
     files.push_back(std::move(file));
   }
+  if (!has_lines) return std::nullopt;
   return files;
+}
+
+std::vector<MappedFile> MappedFilesOf(uint32_t pid) {
+  return ReadMaps(pid).value_or(std::vector<MappedFile>());
 }
 
 const MappedFile* FileAt(const std::vector<MappedFile>& files, uint64_t begin) {
@@ -115,6 +127,33 @@ bool IsSameFile(const std::string& a, const std::string& b) {
   struct stat of_a, of_b;
   return stat(a.c_str(), &of_a) == 0 && stat(b.c_str(), &of_b) == 0 && of_a.st_dev == of_b.st_dev &&
          of_a.st_ino == of_b.st_ino;
+}
+
+// Returns 0 if the parent is not visible from here.
+uint32_t ParentOf(uint32_t pid) {
+  std::ifstream status(FolderOf(pid) + "/status");
+  for (std::string line; std::getline(status, line);) {
+    if (line.rfind("PPid:", 0) == 0) return NumberOf(line.c_str() + line.find_last_of("\t ") + 1);
+  }
+  return 0;
+}
+
+// Returns the path by which an ancestor of the process has the file of memory open, or "".
+std::string OpenFileOfAncestor(uint32_t pid, const MappedFile& file) {
+  for (uint32_t other = ParentOf(pid); other != 0; other = ParentOf(other)) {
+    const std::string folder = FolderOf(other) + "/fd/";
+    for (const uint32_t fd : NumbersIn(folder)) {
+      const std::string path = folder + std::to_string(fd);
+      char name[PATH_MAX];
+      const ssize_t length = readlink(path.c_str(), name, sizeof(name));
+      struct stat status;
+      if (length > 0 && file.path.compare(0, std::string::npos, name, length) == 0 &&
+          stat(path.c_str(), &status) == 0 && status.st_ino == file.inode) {
+        return path;
+      }
+    }
+  }
+  return "";
 }
 
 }  // namespace
@@ -198,6 +237,23 @@ MappedPaths PathsOfMapped(uint32_t pid, uint64_t begin, const std::string& path)
   std::snprintf(address, sizeof(address), "/map_files/%" PRIx64 "-%" PRIx64, file->begin,
                 file->end);
   paths.by_address = MemoryFolderOf(pid) + address;
+  return paths;
+}
+
+std::optional<std::vector<std::string>> PathsOfShared(uint32_t pid) {
+  std::vector<std::string> paths;
+  const auto files = ReadMaps(pid);
+  if (!files.has_value()) return std::nullopt;
+  for (const MappedFile& file : *files) {
+    if (!file.is_shared) continue;
+    if (file.path.rfind("/memfd:", 0) == 0) {
+      const std::string path = OpenFileOfAncestor(pid, file);
+      if (!path.empty()) paths.push_back(path);
+    }
+    const MappedPaths mapped = PathsOfMapped(pid, file.begin, file.path);
+    paths.insert(paths.end(), mapped.by_name.begin(), mapped.by_name.end());
+    paths.push_back(mapped.by_address);
+  }
   return paths;
 }
 

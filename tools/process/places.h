@@ -65,6 +65,12 @@ struct MappedPaths {
 };
 MappedPaths PathsOfMapped(uint32_t pid, uint64_t begin, const std::string& path);
 
+// Returns the paths by which this process may open the files that the other one has mapped shared
+// and writable, in the order of their addresses.  Some paths lead to no file.  A file of memory has
+// no name: the open files of the process's parent, its parent, and so on are searched for it.
+// nullopt: this user may not read the process's maps, or there is no such process.
+std::optional<std::vector<std::string>> PathsOfShared(uint32_t pid);
+
 }  // namespace allomon::process
 
 #endif  // ALLOMON_TOOLS_PROCESS_PLACES_H_

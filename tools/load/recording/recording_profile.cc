@@ -35,10 +35,12 @@ bool HasSamples(const Process& process) {
 
 // Removes the processes that were not chosen.  False if no process is left.
 bool KeepChosen(const RecordingOptions& options, Processes* processes) {
-  if (options.is_chosen == nullptr) return true;
-  const auto is_other = [&](const Process& process) { return !options.is_chosen(process); };
-  processes->erase(std::remove_if(processes->begin(), processes->end(), is_other),
-                   processes->end());
+  if (options.running_id != 0) KeepRunning(options.running_id, processes);
+  if (options.is_chosen != nullptr) {
+    const auto is_other = [&](const Process& process) { return !options.is_chosen(process); };
+    processes->erase(std::remove_if(processes->begin(), processes->end(), is_other),
+                     processes->end());
+  }
   return !processes->empty();
 }
 
@@ -172,6 +174,20 @@ std::vector<heap::HeapProfile> ProfilesOf(Processes processes, const RecordingOp
 }
 
 }  // namespace
+
+void KeepRunning(uint32_t id, std::vector<Process>* processes) {
+  const auto is_before = [id](const Process& a, const Process& b) {
+    const bool has_id_a = a.record.pid == id, has_id_b = b.record.pid == id;
+    if (has_id_a != has_id_b) return has_id_b;
+    return a.record.start_monotonic_nanos < b.record.start_monotonic_nanos;
+  };
+  const auto last = std::max_element(processes->begin(), processes->end(), is_before);
+  if (last == processes->end()) return;
+  std::iter_swap(last, processes->begin());
+  const Process::Record& record = processes->front().record;
+  const bool runs = record.pid == id && !record.ended;
+  processes->erase(processes->begin() + (runs ? 1 : 0), processes->end());
+}
 
 uint64_t NanosSinceStart(const Process& process) {
   const Process::Record& record = process.record;

@@ -44,6 +44,10 @@ struct RecordingOptions {
                              // addresses only
   // Chooses processes of the recording; nullptr chooses all.
   std::function<bool(const Process& process)> is_chosen = nullptr;
+  // Chooses the process that runs with this id, which is of its own pid namespace: of those that
+  // had it the last, since earlier ones have ended or have executed another program.  0 chooses
+  // all.
+  uint32_t running_id = 0;
   // Returns when a process was last known to run, in nanoseconds since its start: the profile's
   // end, unless a sample or a death was later.  nullptr: a file that its process still writes ends
   // now, and other ones with their last sample or death.
@@ -81,6 +85,9 @@ absl::StatusOr<std::vector<heap::HeapProfile>> ReadRecordingProfiles(
 // Does the same for bytes in memory; messages call them `name`.
 absl::StatusOr<std::vector<heap::HeapProfile>> ReadRecordingProfiles(
     const RecordingBytes& bytes, const std::string& name, const RecordingOptions& options);
+
+// Keeps what RecordingOptions::running_id chooses, or nothing.
+void KeepRunning(uint32_t id, std::vector<Process>* processes);
 
 // Returns the time since the process began, for RecordingOptions::seen_nanos of one that runs.  A
 // clock may have been set meanwhile, or be that of another namespace: the smaller difference

@@ -36,7 +36,7 @@ bool IsPipe(const std::string& path) {
 }  // namespace
 
 FileKind KindOf(const std::string& path) {
-  if (path == "-" || IsPipe(path)) return FileKind::kHeapProfile;
+  if (path == "-" || IsPipe(path) || load::ProcessOf(path) != 0) return FileKind::kHeapProfile;
   const std::string head = HeadOf(path);
   if (interchange::LooksLikeMlmon(head)) return FileKind::kMlmon;
   return load::LooksLikeHeapProfile(head) ? FileKind::kHeapProfile : FileKind::kOther;

@@ -228,7 +228,7 @@ options::CommandText ReportText() {
   text.description = {
       "Shows what each function allocated, how long it ran or how often it was called; several "
       "profiles add up.  FILE is a recording, a pprof file or another profile with call stacks, "
-      "or an mlmon.out, which is the default.",
+      "or an mlmon.out, which is the default; or the id of a process that records.",
       "--view=pages takes a process in the place of files: it shows whose blocks keep pages of "
       "its heap that are mostly free.",
       "Of an mlmon.out, PROGRAM is what was profiled, or its mlmon.out.sources; without it the "
@@ -252,7 +252,8 @@ options::CommandText DiffText() {
   text.usages = {"[options] BEFORE AFTER", "[options] [PROGRAM ...] BEFORE AFTER"};
   text.description = {
       "Shows which rows truly changed from one heap profile to another, and which differ by "
-      "chance of sampling.  Two files mlmon.out, which have no chance in them, are compared as "
+      "chance of sampling.  The id of a process that records stands for its profile.  Two files "
+      "mlmon.out, which have no chance in them, are compared as "
       "by allomon report --diff."};
   text.words = options::Words::kFiles;
   text.statuses = {{"0", "compared"},

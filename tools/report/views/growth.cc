@@ -28,8 +28,8 @@ constexpr double kNearlyAll = 0.9;
 // Eight lives that are each longer than an eighth of the run do not fit into it, and the last table
 // lives.
 constexpr double kMostOutgrown = 7;
-// Of the bytes of all tables that one which doubles has outgrown, half are in the last, which lived
-// for a quarter of the run or longer.
+// A table that doubles has outgrown earlier ones.  Half of their bytes are in the last of them,
+// which lived for a quarter of the run or longer.
 constexpr double kLeastOldShare = 0.4;
 
 // Returns the share of the run's old deaths that falls into a time as long as the generations span.

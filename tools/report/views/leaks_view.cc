@@ -278,7 +278,7 @@ class LeaksView {
     }
   }
 
-  // Returns what rows of one verdict are ranked by, before what is old and live.
+  // Returns the bytes that rank rows of one verdict, before their old and their live bytes.
   double WeightOf(const Row& row, Verdict verdict) const {
     switch (verdict) {
       case Verdict::kUnreachable:

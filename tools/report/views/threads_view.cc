@@ -57,7 +57,7 @@ class ThreadsView {
   bool empty() const { return rows_.empty(); }
   bool is_by_samples() const { return by_samples_; }
 
-  // Totals of threads are of what they allocated, and of what of it is live.
+  // Totals of threads are the bytes that they allocated, and those of them that are live.
   bool Lacks(heap::Metric metric) const {
     return !by_samples_ && metric != heap::Metric::kAllocated && metric != heap::Metric::kLive;
   }

@@ -70,7 +70,7 @@ std::string CommandOf(const Scene& scene) {
                                                       : command;
 }
 
-// The view that shows more of the same; null if there is none.
+// The view that shows more of the same, or null.
 const char* NextView(View view) {
   if (view == View::kFunctions) return "callers";
   return view == View::kCallers || view == View::kTree ? "lines" : nullptr;
