@@ -461,6 +461,63 @@ class ControlTest(unittest.TestCase):
         saved = self.allomon("save", other.pid, "-o", "own.pb.gz")
         self.assertEqual(saved.returncode, 0, saved.stderr)
 
+    # ---- processes that record from their start on
+
+    def start_recorded(self, *before):
+        """A server that `allomon run` records, with what another process records in that file."""
+        run = [ALLOMON, "run", "-o", os.path.join(self.folder, "run.pb.gz"), "--",
+               "sh", "-c", "perl -e 'print 1 x 3e7' >/dev/null; exec \"$@\"", "sh", *before]
+        server = Server(self.folder, wrapper=run)
+        # The shell is `allomon run`'s child, and becomes the server.
+        self.addCleanup(server.process.communicate)
+        self.addCleanup(server.process.kill)
+        server.do("l 3")
+        return server
+
+    def test_one_that_allomon_run_records_is_shown_by_its_id(self):
+        server = self.start_recorded()
+        shown = json.loads(self.allomon("report", server.pid, "--json", "--metric=live").stdout)
+        self.assertEqual((os.path.basename(shown["program"]), shown["pid"]), ("server", server.pid))
+        self.assertAlmostEqual(shown["live_bytes"] / 3e6, 1, delta=0.9)
+        self.assertLess(shown["alloc_bytes"], 2e7)
+        top = self.allomon("top", server.pid, "--once", "--metric=live")
+        self.assertEqual((top.returncode, top.stderr), (0, ""))
+        self.assertRegex(top.stdout, r"\nLeak ")
+        for command in (["save", server.pid, "-o", "s.pb.gz"], ["flame", server.pid],
+                        ["export", "--format=csv", server.pid], ["diff", "s.pb.gz", server.pid]):
+            done = self.allomon(*command)
+            self.assertEqual(done.returncode, 0, (command, done.stderr))
+        status = self.allomon("ctl", server.pid, "status")
+        self.assertEqual(
+            status.stderr, f"allomon ctl: process {server.pid} (server) takes no requests, since "
+            f"it records from its start on: allomon report {server.pid}\n")
+
+    def test_a_program_that_another_one_executed_is_not_taken_for_that(self):
+        server = self.start_recorded(
+            "python3", "-c", "import os, sys; kept = [bytearray(1000) for _ in range(50000)]; "
+            "os.execvp(sys.argv[1], sys.argv[1:])")
+        for view in ("--view=functions", "--leaks", "--view=types"):
+            shown = self.allomon("report", server.pid, "--json", view)
+            self.assertEqual((shown.returncode, shown.stderr), (0, ""))
+            self.assertEqual(os.path.basename(json.loads(shown.stdout)["program"]), "server")
+            self.assertLess(json.loads(shown.stdout)["alloc_bytes"], 2e7, view)
+
+    def test_one_that_records_nothing_is_no_profile(self):
+        plain = self.allomon("report", os.getpid())
+        self.assertEqual((plain.returncode, plain.stdout), (2, ""))
+        self.assertEqual(
+            plain.stderr, f"allomon report: process {os.getpid()} records nothing: allomon ctl "
+            f"{os.getpid()} start, or allomon run from its start on\n")
+        gone = self.allomon("report", 4194304)
+        self.assertEqual(
+            (gone.returncode, gone.stderr),
+            (2, "allomon report: process 4194304 is not there, and no file has this name\n"))
+        with open(os.path.join(self.folder, str(os.getpid())), "w", encoding="utf-8") as file:
+            file.write("main;f 3\n")
+        named = self.allomon("report", os.getpid(), "--json")
+        self.assertEqual((named.returncode, named.stderr), (0, ""))
+        self.assertEqual(json.loads(named.stdout)["live_bytes"], 3)
+
     # ---- bad input
 
     def test_a_server_that_nobody_has_waited_for_has_ended(self):

@@ -447,6 +447,24 @@ class ProcessTest(ServeCase):
             self.assertEqual(serving.end(), (0, ""))
         self.assertIn("records", command("ctl", host.pid, "status").stdout)
 
+    def test_process_that_records_by_itself_is_served_without_its_children(self):
+        out = os.path.join(self.folder, "run.pb.gz")
+        host = Host(ALLOMON, "run", "--exact", "-o", out, "--", SERVER, LD_PRELOAD="")
+        self.addCleanup(host.process.communicate, "q\n")
+        host.do("f")
+        host.do("l 4")
+        host.do("c l 2")
+        serving = self.serve("--pid", host.pid)
+        samples = self.metrics(serving)
+        self.assertEqual(self.value(samples, "allomon_processes"), 1)
+        live = self.value(samples, "allomon_live_bytes", pid=str(host.pid))
+        report = self.report(self.save(serving.get("/debug/pprof/heap")))
+        leak = next(row for row in report["functions"] if row["function"] == "Leak")
+        self.assertEqual(leak["self"], 4 * (1 << 20) // 1000 * 1000)
+        self.assertGreaterEqual(live, leak["self"])
+        self.assertLess(live, leak["self"] + (1 << 20))
+        self.assertEqual(serving.end(), (0, ""))
+
     def test_process_that_ends_is_served_on(self):
         host = self.idle_host()
         with self.busy(host):

@@ -25,11 +25,11 @@ def command(*args, **variables):
 
 
 class Host:
-    """A preloaded process that takes a command per line."""
+    """A preloaded process that takes a command per line; or one that a command has started."""
 
-    def __init__(self, program, **variables):
+    def __init__(self, program, *arguments, **variables):
         self.process = subprocess.Popen(
-            [program],
+            [program, *arguments],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             encoding="utf-8",
@@ -37,6 +37,9 @@ class Host:
         )
         self.pid = self.process.pid
         assert self.process.stdout.readline() == "ready\n"
+        if arguments:
+            with open(f"/proc/{self.pid}/task/{self.pid}/children", encoding="utf-8") as file:
+                self.pid = int(file.read())
 
     def do(self, line):
         self.process.stdin.write(line + "\n")

@@ -6,6 +6,7 @@
 #include <thread>
 #include <utility>
 
+#include "tools/control/processes.h"
 #include "tools/text/amounts.h"
 
 namespace allomon::control {
@@ -127,7 +128,11 @@ OwnRecording::Clients OwnRecording::Descendants() const {
 
 absl::StatusOr<bool> OwnRecording::Begin(const Order& start, double wait_seconds) {
   auto parent = PageClient::Open(pid_);
-  if (!parent.ok()) return parent.status();
+  if (!parent.ok()) {
+    const auto found = FindRecording(pid_);
+    if (found.ok() && found->running_id != 0) return true;  // from its start on
+    return parent.status();
+  }
   for_children_ = start.for_children;
   Clients clients = Descendants();
   clients.insert(clients.begin(), *std::move(parent));

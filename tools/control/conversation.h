@@ -45,7 +45,7 @@ class OwnRecording {
 
   // Callers call it once.  False if the process has not answered in `wait_seconds`.  It then begins
   // when it allocates, and the recording still belongs to this object.  Fails if the process cannot
-  // be asked, or refuses.
+  // be asked, or refuses.  One that records from its start on is not asked.
   absl::StatusOr<bool> Begin(const Order& start, double wait_seconds);
 
  private:

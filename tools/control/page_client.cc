@@ -10,6 +10,7 @@
 #include <cstddef>
 #include <cstring>
 
+#include "tools/load/load.h"
 #include "tools/process/places.h"
 #include "tracker/formats/control_names.h"
 
@@ -37,6 +38,10 @@ int OpenPage(const ProcessFacts& process) {
 absl::Status NoPage(const ProcessFacts& process) {
   if (geteuid() != 0 && geteuid() != process.user) {
     return Unavailable(Named(process) + " belongs to another user: ask as that user, or as root");
+  }
+  if (load::RecordingMappedBy(process.pid).ok()) {
+    return Unavailable(Named(process) + " takes no requests, since it records from its start on: " +
+                       "allomon report " + std::to_string(process.pid));
   }
   const std::string start = "start it with ALLOMON_PROFILE=idle";
   if (HasMapped(process.pid, "/liballomon.so").value_or(false)) {

@@ -10,6 +10,7 @@
 #include <sstream>
 
 #include "tools/control/page_client.h"
+#include "tools/load/load.h"
 #include "tools/options/values.h"
 #include "tools/process/places.h"
 #include "tracker/formats/control_names.h"
@@ -157,15 +158,27 @@ std::optional<bool> HasMapped(uint32_t pid, const std::string& part_of_path) {
   return false;
 }
 
-absl::StatusOr<std::string> RecordingOf(uint32_t pid) {
+absl::StatusOr<FoundRecording> FindRecording(uint32_t pid) {
   const auto client = PageClient::Open(pid);
-  if (!client.ok()) return RecordingOfEnded(pid, client.status());
+  if (!client.ok()) {
+    const auto mapped = load::RecordingMappedBy(pid);
+    if (mapped.ok()) return FoundRecording{*mapped, process::IdInside(pid)};
+    const auto ended = RecordingOfEnded(pid, client.status());
+    if (!ended.ok()) return ended.status();
+    return FoundRecording{*ended};
+  }
   const auto state = (*client)->Read();
   if (!state.ok()) return state.status();
-  if (!state->recording.empty()) return (*client)->PathFromHere(state->recording);
+  if (!state->recording.empty()) return FoundRecording{(*client)->PathFromHere(state->recording)};
   const std::string number = std::to_string(pid);
   return absl::UnavailableError("process " + number + " has not recorded anything; allomon ctl " +
                                 number + " start");
+}
+
+absl::StatusOr<std::string> RecordingOf(uint32_t pid) {
+  const auto found = FindRecording(pid);
+  if (!found.ok()) return found.status();
+  return found->running_id != 0 ? FolderOf(pid) : found->path;
 }
 
 absl::StatusOr<std::vector<std::string>> RecordingsOf(uint32_t pid, bool with_descendants) {

@@ -40,8 +40,17 @@ std::optional<bool> HasMapped(uint32_t pid, const std::string& part_of_path);
 
 // ---- Finds the recording of a process.
 
-// Returns the path by which this process opens the current recording, or the last one.  Works also
-// for a process that has ended, if its recording had the default name.
+struct FoundRecording {
+  std::string path;  // by which this process opens it
+  // The process's id in its own namespace, if it takes no requests and records from its start on,
+  // by a variable or for `allomon run`: then the file may have other processes, too.  Otherwise 0.
+  uint32_t running_id = 0;
+};
+// Finds the current recording, or the last one.  Works also for a process that has ended, if its
+// recording had the default name.
+absl::StatusOr<FoundRecording> FindRecording(uint32_t pid);
+
+// Returns the same as what load::LoadHeapProfile() takes: a path, or the folder of the process.
 absl::StatusOr<std::string> RecordingOf(uint32_t pid);
 
 // Returns the recording of the process.  With `with_descendants`, returns those of all live

@@ -1,6 +1,7 @@
 #include <unistd.h>
 
 #include <cstdlib>
+#include <cstring>
 
 #include "tools/run/child.h"
 
@@ -52,6 +53,11 @@ Variables ChildVariables(const Options& options, const std::string& library,
   }
   if (options.in_place_one_in > 0) {
     variables.push_back({"ALLOMON_IN_PLACE", "1/" + std::to_string(options.in_place_one_in)});
+  }
+  // A program that idles would record when it is asked to.
+  const char* const profile = getenv("ALLOMON_PROFILE");
+  if (profile != nullptr && strcmp(profile, "idle") == 0) {
+    variables.push_back({"ALLOMON_PROFILE", "", false});
   }
   AddServiceVariables(&variables);
   return variables;

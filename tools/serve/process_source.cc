@@ -4,7 +4,6 @@
 
 #include <utility>
 
-#include "tools/control/processes.h"
 #include "tracker/names/base_name.h"
 
 namespace allomon::serve {
@@ -35,12 +34,14 @@ absl::StatusOr<std::unique_ptr<ProcessSource>> ProcessSource::Open(const Wish& w
 
 void ProcessSource::AddFileOf(uint32_t pid, std::vector<RecordingFile>* files) {
   const std::lock_guard<std::mutex> lock(mutex_);
-  const auto path = control::RecordingOf(pid);
-  std::string& known = known_[pid];
-  if (path.ok()) known = *path;
+  const auto found = control::FindRecording(pid);
+  control::FoundRecording& known = known_[pid];
+  if (found.ok()) known = *found;
   // The folders of a container disappear with its last process.
-  if (known.empty() || access(known.c_str(), R_OK) != 0) return;
-  files->push_back({known, BaseName(known)});
+  if (known.path.empty() || access(known.path.c_str(), R_OK) != 0) return;
+  const std::string name =
+      known.running_id != 0 ? "process " + std::to_string(pid) : std::string(BaseName(known.path));
+  files->push_back({known.path, name, known.running_id});
 }
 
 absl::StatusOr<std::vector<RecordingFile>> ProcessSource::Files() {

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "tools/control/conversation.h"
+#include "tools/control/processes.h"
 #include "tools/serve/source.h"
 
 namespace allomon::serve {
@@ -29,7 +30,7 @@ class ProcessSource : public Source {
   static absl::StatusOr<std::unique_ptr<ProcessSource>> Open(const Wish& wish, double wait_seconds,
                                                              std::string* note);
 
-  // For a process that has ended, includes its last recording.
+  // Includes the last recording of a process that has ended.
   absl::StatusOr<std::vector<RecordingFile>> Files() override;
 
  private:
@@ -40,7 +41,7 @@ class ProcessSource : public Source {
   const Wish wish_;
   control::OwnRecording recording_;
   std::mutex mutex_;
-  std::map<uint32_t, std::string> known_;  // last known path by process
+  std::map<uint32_t, control::FoundRecording> known_;  // the last known one of each process
 };
 
 }  // namespace allomon::serve

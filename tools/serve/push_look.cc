@@ -109,8 +109,9 @@ Reply PushLook::Make(const std::vector<RecordingFile>& files) const {
     out.Bytes(kRequest, RequestOf(before, *std::move(profile)));
   };
   for (const RecordingFile& file : files) {
-    const auto profiles =
-        recording::ReadRecordingProfiles(file.path, {options_.name_sources, options_.names});
+    recording::RecordingOptions reading = {options_.name_sources, options_.names};
+    reading.running_id = file.running_id;
+    const auto profiles = recording::ReadRecordingProfiles(file.path, reading);
     if (!profiles.ok()) {
       out.Bytes(kProblem, std::string(profiles.status().message()));
       KeepAll(file, &out);

@@ -2,6 +2,7 @@
 #ifndef ALLOMON_TOOLS_SERVE_SOURCE_H_
 #define ALLOMON_TOOLS_SERVE_SOURCE_H_
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -11,7 +12,8 @@ namespace allomon::serve {
 
 struct RecordingFile {
   std::string path;
-  std::string name;  // without folders
+  std::string name;         // without folders
+  uint32_t running_id = 0;  // RecordingOptions::running_id: the process that is served of the file
 };
 
 // Finds the recordings that exist at the moment.  Thread safe.
