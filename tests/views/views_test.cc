@@ -628,6 +628,15 @@ TEST(ViewsTest, TableThatOnlyGrowsHidesNoLeak) {
   EXPECT_EQ(verdict()["log"], "kept");
 }
 
+TEST(ViewsTest, LeaksSayThatMostWasFreedSinceThePeak) {
+  HandMade made;
+  made.Add({"small"}, 1e6, 10, 10, 10);
+  heap::Sample& sample = made.Add({"large"}, 1e6, 100, 2, 100);
+  EXPECT_THAT(Shown(made.profile, {"--leaks"}), HasSubstr("\n89.1% of the peak was freed again"));
+  sample[Metric::kLive] = {20, 2e7};
+  EXPECT_THAT(Shown(made.profile, {"--leaks"}), Not(HasSubstr("of the peak")));
+}
+
 TEST(SourceTest, AmountsStandBesideTheLines) {
   std::ofstream("story.cc") << "// 1\n// 2\nvoid parse() {\n\twork();\n  more();\n}\n";
   HandMade made;

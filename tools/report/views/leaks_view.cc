@@ -208,6 +208,7 @@ class LeaksView {
       report->foot.push_back(
           {"growth is without tables that are copied when they grow", Paint::kDim});
     }
+    AddFreedSincePeak(&report->foot);
     if (!has_ages_ && !rows_.empty()) {
       report->foot.push_back(
           {"no ages are known: what grew is not told from what is kept; a "
@@ -217,6 +218,20 @@ class LeaksView {
   }
 
  private:
+  // A program that ends by itself frees what it has grown, too.
+  void AddFreedSincePeak(std::vector<TextLine>* foot) const {
+    constexpr double kMostLeft = 0.25;
+    if (!Has(*scene_.profile, Metric::kPeak)) return;
+    const Estimate peak = heap::EstimateOfAll(*scene_.profile, Metric::kPeak);
+    const Estimate live = heap::EstimateOfAll(*scene_.profile, Metric::kLive);
+    if (!heap::IsSure(peak) || live.amount.bytes > kMostLeft * peak.amount.bytes) return;
+    const double freed = peak.amount.bytes - live.amount.bytes;
+    foot->push_back({PercentText(PercentOf(freed, peak.amount.bytes)) +
+                         " of the peak was freed again: --metric=peak shows it, and report --leaks "
+                         "PID a program before it ends",
+                     Paint::kDim});
+  }
+
   bool RowsAddUp(const std::vector<Survivors>& values) const {
     heap::SumCheck sum;
     for (const Row& row : rows_) sum.Add(row.self.live.amount);
