@@ -263,7 +263,9 @@ absl::StatusOr<std::string> RecordingMappedBy(uint32_t pid) {
   const auto paths = process::PathsOfShared(pid);
   if (!paths.has_value()) {
     return absl::PermissionDeniedError(
-        name + " belongs to another user, or is no longer there: ask as that user, or as root");
+        name +
+        " shows no memory: it has ended, is one of the kernel's, or belongs to another user: "
+        "ask as that user, or as root");
   }
   const auto path = std::find_if(paths->begin(), paths->end(), IsRecordingFile);
   if (path != paths->end()) return *path;
