@@ -39,29 +39,19 @@ bool IsPool(const PoolHeader& pool) {
          (pool.next_offset - sizeof(PoolHeader)) % SizeOf(pool) == 0;
 }
 
-bool IsPython(std::string_view path) {
-  const std::string_view file = path.substr(path.rfind('/') + 1);
-  constexpr std::string_view kNames[] = {"python", "libpython"};
-  return std::any_of(std::begin(kNames), std::end(kNames),
-                     [file](std::string_view name) { return file.substr(0, name.size()) == name; });
-}
-
 class Pools {
  public:
-  Pools(const Process& process, std::vector<Area>* areas)
-      : process_(process), known_(*areas), areas_(*areas) {}
+  Pools(const ReadMemory& read, const std::vector<Area>& known) : read_(read), known_(known) {}
 
   void AddOf(const Mapping& mapping) {
     uint64_t at = (mapping.begin + kPoolBytes - 1) / kPoolBytes * kPoolBytes;
     for (; at + kPoolBytes <= mapping.end; at += kPoolBytes) {
-      // To read a page that is not there would make the kernel map one.
       PoolHeader pool;
-      if (process_.ResidentBytes(at, at + kLeastPageBytes) != 0 && !IsKnown(at) &&
-          process_.memory().ReadAt(at, &pool, sizeof(pool)) && IsPool(pool)) {
-        Add(at, pool);
-      }
+      if (!IsKnown(at) && read_(at, &pool, sizeof(pool)) && IsPool(pool)) Add(at, pool);
     }
   }
+
+  std::vector<PythonPool> Take() { return std::move(pools_); }
 
  private:
   // Whether somebody else's memory is there.
@@ -71,39 +61,71 @@ class Pools {
   }
 
   void Add(uint64_t at, const PoolHeader& pool) {
-    if (areas_.size() == known_.size() || areas_.back().end != at) {
-      areas_.push_back({at, at, Use::kPython, 0, 0, 0, 0});
-    }
-    const auto used = static_cast<uint32_t>(pool.used);
-    areas_.back().end = at + kPoolBytes;
-    areas_.back().live_bytes += uint64_t{used} * SizeOf(pool);
-    areas_.back().live_blocks += used;
+    const uint64_t first = at + sizeof(PoolHeader);
+    pools_.push_back({at, at + kPoolBytes, first, at + pool.next_offset, SizeOf(pool),
+                      static_cast<uint32_t>(pool.used)});
   }
 
-  const Process& process_;
-  const std::vector<Area> known_;
+  const ReadMemory& read_;
+  const std::vector<Area>& known_;
   size_t next_ = 0;
-  std::vector<Area>& areas_;
+  std::vector<PythonPool> pools_;
 };
 
-}  // namespace
-
-void AddPythonPools(const Process& process, const std::vector<Mapping>& mappings,
-                    std::vector<Area>* areas) {
-  Pools pools(process, areas);
+std::vector<PythonPool> FindPools(const ReadMemory& read, const std::vector<Mapping>& mappings,
+                                  const std::vector<Area>& known) {
+  Pools pools(read, known);
   for (const Mapping& mapping : mappings) {
     const bool is_anonymous = mapping.inode == 0 && mapping.name.substr(0, 6) != "[stack";
     if (is_anonymous && mapping.is_writable && !mapping.is_shared) pools.AddOf(mapping);
+  }
+  return pools.Take();
+}
+
+bool HasPython(const std::vector<Mapping>& mappings) {
+  return std::any_of(mappings.begin(), mappings.end(), [](const Mapping& mapping) {
+    return mapping.is_executable && mapping.inode != 0 && IsPython(mapping.name);
+  });
+}
+
+}  // namespace
+
+bool IsPython(std::string_view path) {
+  const std::string_view file = path.substr(path.rfind('/') + 1);
+  constexpr std::string_view kNames[] = {"python", "libpython"};
+  return std::any_of(std::begin(kNames), std::end(kNames),
+                     [file](std::string_view name) { return file.substr(0, name.size()) == name; });
+}
+
+std::vector<PythonPool> FindPythonPools(const ReadMemory& read,
+                                        const std::vector<Mapping>& mappings,
+                                        const std::vector<Area>& known) {
+  if (!HasPython(mappings)) return {};
+  return FindPools(read, mappings, known);
+}
+
+void AddPythonPools(const Process& process, const std::vector<Mapping>& mappings,
+                    std::vector<Area>* areas) {
+  // To read a page that is not there would make the kernel map one.
+  const auto read = [&process](uint64_t address, void* to, size_t size_bytes) {
+    return process.ResidentBytes(address, address + kLeastPageBytes) != 0 &&
+           process.memory().ReadAt(address, to, size_bytes);
+  };
+  const size_t known = areas->size();
+  for (const PythonPool& pool : FindPools(read, mappings, *areas)) {
+    if (areas->size() == known || areas->back().end != pool.begin) {
+      areas->push_back({pool.begin, pool.begin, Use::kPython, 0, 0, 0, 0});
+    }
+    areas->back().end = pool.end;
+    areas->back().live_bytes += uint64_t{pool.live_blocks} * pool.block_bytes;
+    areas->back().live_blocks += pool.live_blocks;
   }
   MakeDisjoint(areas);
 }
 
 void AddPythonArenas(const Process& process, const std::vector<Mapping>& mappings,
                      std::vector<Area>* areas) {
-  const bool has_python = std::any_of(mappings.begin(), mappings.end(), [](const Mapping& mapping) {
-    return mapping.is_executable && mapping.inode != 0 && IsPython(mapping.name);
-  });
-  if (has_python) AddPythonPools(process, mappings, areas);
+  if (HasPython(mappings)) AddPythonPools(process, mappings, areas);
 }
 
 }  // namespace allomon::explain

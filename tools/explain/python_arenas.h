@@ -2,6 +2,8 @@
 #ifndef ALLOMON_TOOLS_EXPLAIN_PYTHON_ARENAS_H_
 #define ALLOMON_TOOLS_EXPLAIN_PYTHON_ARENAS_H_
 
+#include <cstdint>
+#include <string_view>
 #include <vector>
 
 #include "tools/explain/heap_blocks.h"
@@ -9,6 +11,25 @@
 #include "tools/explain/process.h"
 
 namespace allomon::explain {
+
+// Whether the path is that of CPython's program or library.
+bool IsPython(std::string_view path);
+
+// A pool of an arena: its objects all have one size class.
+struct PythonPool {
+  uint64_t begin;
+  uint64_t end;
+  uint64_t first_block;  // blocks that were in use at some time follow each other from here on
+  uint64_t blocks_end;
+  uint32_t block_bytes;
+  uint32_t live_blocks;
+};
+
+// Returns the pools that `read` finds in the memory of a process with CPython, in the order of
+// their addresses; for another process, none.  `known` areas have none, and are sorted.
+std::vector<PythonPool> FindPythonPools(const ReadMemory& read,
+                                        const std::vector<Mapping>& mappings,
+                                        const std::vector<Area>& known);
 
 // Adds the pools of Python's arenas: 16 KiB each, aligned, with a header that says how many blocks
 // of which size are in use, as CPython has had them from 3.10 on.  Arenas of earlier versions and

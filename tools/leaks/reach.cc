@@ -4,13 +4,13 @@
 
 namespace allomon::leaks {
 
-uint64_t Blocks::Add(uint64_t begin, uint64_t end, uint64_t block_bytes) {
+uint64_t Blocks::Add(uint64_t begin, uint64_t end, uint64_t block_bytes, bool are_objects) {
   const uint64_t first = marks_.size();
   if (end <= begin) return first;
   const uint64_t count = block_bytes == 0 ? 1 : (end - begin) / block_bytes;
   if (count == 0) return first;
   extents_.push_back({begin, block_bytes == 0 ? end : begin + count * block_bytes,
-                      block_bytes == 0 ? end - begin : block_bytes, first});
+                      block_bytes == 0 ? end - begin : block_bytes, first, are_objects});
   marks_.resize(first + count);
   least_ = std::min(least_, begin);
   most_ = std::max(most_, end);
@@ -31,7 +31,8 @@ bool Blocks::Find(uint64_t address, Block* block) const {
   const Extent& extent = *(after - 1);
   if (address >= extent.end) return false;
   const uint64_t place = (address - extent.begin) / extent.block_bytes;
-  *block = {extent.first + place, extent.begin + place * extent.block_bytes, extent.block_bytes};
+  *block = {extent.first + place, extent.begin + place * extent.block_bytes, extent.block_bytes,
+            extent.are_objects};
   return true;
 }
 
@@ -43,11 +44,46 @@ bool Blocks::Reach(uint64_t address, Mark mark, Block* block) {
   return true;
 }
 
+// Two words that follow each other are the links of an object, or the ends of a list.  They have
+// flags in their lowest bits, and the object to which one leads has a link back to the two.
+bool Marker::IsCollectorLink(uint64_t word, uint64_t place, bool is_of_object) const {
+  constexpr uint64_t kFlags = 7, kLinkBytes = 8;
+  const uint64_t target = word & ~kFlags;
+  uint64_t links[2] = {};
+  if (target == 0 || !snapshot_.Read(target, &links)) return false;
+  const bool is_link = (links[1] & ~kFlags) == place || (links[0] & ~kFlags) == place - kLinkBytes;
+  Blocks::Block block;
+  return is_link && (is_of_object || (blocks_.Find(target, &block) && block.is_object));
+}
+
+void Marker::AddWordsOfObject(const Blocks::Block& block) {
+  const pages::PythonTypes::References references =
+      types_->ReferencesOf(block.begin, block.size_bytes);
+  Blocks::Block data;
+  snapshot_.VisitWords(block.begin, block.begin + references.used_bytes,
+                       [&](uint64_t word, uint64_t place) {
+                         if (references.are_data) {
+                           ReachAlone(word, place, &data);
+                         } else {
+                           AddWord(word, place, block.is_object);
+                         }
+                       });
+  Blocks::Block items;
+  if (references.items_place == 0 || !blocks_.Find(references.items, &items)) return;
+  ReachAlone(references.items, references.items_place, &data);
+  const uint64_t end = items.begin + std::min(items.size_bytes, references.items_bytes);
+  AddWords(items.begin, end);
+}
+
 void Marker::Finish() {
   for (; !work_.empty(); work_.pop_front()) {
     const Blocks::Block block = work_.front();
     block_bytes_ += block.size_bytes;
-    AddWords(block.begin, block.begin + block.size_bytes);
+    if (types_ != nullptr) {
+      AddWordsOfObject(block);
+    } else {
+      AddWords(block.begin, block.begin + block.size_bytes);
+    }
   }
 }
 

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "tools/leaks/snapshot.h"
+#include "tools/pages/object_types.h"
 
 namespace allomon::leaks {
 
@@ -18,11 +19,12 @@ class Blocks {
     uint64_t number;  // its place in the marks
     uint64_t begin;
     uint64_t size_bytes;
+    bool is_object = false;  // in an arena of CPython
   };
 
   // Adds the blocks of [begin, end), each of that size; all of it is one block if that is 0.
   // Returns the number of the first one.
-  uint64_t Add(uint64_t begin, uint64_t end, uint64_t block_bytes);
+  uint64_t Add(uint64_t begin, uint64_t end, uint64_t block_bytes, bool are_objects = false);
   void Sort();
 
   // Finds the block that the address lies in, also in its middle; false if there is none.
@@ -40,6 +42,7 @@ class Blocks {
     uint64_t end;
     uint64_t block_bytes;
     uint64_t first;  // number of its first block
+    bool are_objects;
   };
 
   std::vector<Extent> extents_;
@@ -53,6 +56,9 @@ class Marker {
  public:
   // The place of a word that lies in a register.
   static constexpr uint64_t kRegister = 1;
+  // The place of a word in an object of CPython that no root has reached: of a cycle, for instance,
+  // that is garbage and not collected yet.
+  static constexpr uint64_t kUnreachedObject = 2;
 
   // Both must outlive this.
   Marker(const Snapshot& snapshot, Blocks* blocks) : snapshot_(snapshot), blocks_(*blocks) {}
@@ -61,11 +67,8 @@ class Marker {
   void KeepReferrers() { referrers_.resize(blocks_.count()); }
 
   // `place` is the word's address, or kRegister.
-  void AddWord(uint64_t word, uint64_t place) {
-    Blocks::Block block;
-    if (!blocks_.Reach(word, Blocks::Mark::kRoot, &block)) return;
-    if (!referrers_.empty()) referrers_[block.number] = place;
-    work_.push_back(block);
+  void AddWord(uint64_t word, uint64_t place, bool is_of_object = false) {
+    if (types_ == nullptr || !IsCollectorLink(word, place, is_of_object)) Reach(word, place);
   }
   uint64_t AddRegisters(const std::vector<uint64_t>& words) {
     const size_t before = work_.size();
@@ -82,6 +85,20 @@ class Marker {
   // Goes through reached blocks until they reach no more.
   void Finish();
 
+  // ---- Objects of CPython, of which blocks are not told from their memory.
+
+  // Passes over words that refer to nothing, and over those by which CPython's collector links all
+  // objects that it knows: they lead from each object to others with which it has nothing to do.
+  // `types` must outlive this.
+  void TellObjects(pages::PythonTypes* types) { types_ = types; }
+  // Takes these words as roots with the place kUnreachedObject; with `links_alone`, the
+  // collector's.
+  void AddUnreachedObjects(uint64_t begin, uint64_t end, bool links_alone) {
+    snapshot_.VisitWords(begin, end, [&](uint64_t word, uint64_t place) {
+      if (!links_alone || IsCollectorLink(word, place, true)) Reach(word, kUnreachedObject);
+    });
+  }
+
   // The place of the word by which a block was reached first, so that a way back from block to
   // block is a shortest one; 0 if it was not.
   uint64_t Referrer(uint64_t number) const { return referrers_[number]; }
@@ -95,8 +112,22 @@ class Marker {
                          [this](uint64_t word, uint64_t place) { AddWord(word, place); });
   }
 
+  void Reach(uint64_t word, uint64_t place) {
+    Blocks::Block block;
+    if (ReachAlone(word, place, &block)) work_.push_back(block);
+  }
+  // The block's own words are not looked at.
+  bool ReachAlone(uint64_t word, uint64_t place, Blocks::Block* block) {
+    if (!blocks_.Reach(word, Blocks::Mark::kRoot, block)) return false;
+    if (!referrers_.empty()) referrers_[block->number] = place;
+    return true;
+  }
+  void AddWordsOfObject(const Blocks::Block& block);
+  bool IsCollectorLink(uint64_t word, uint64_t place, bool is_of_object) const;
+
   const Snapshot& snapshot_;
   Blocks& blocks_;
+  pages::PythonTypes* types_ = nullptr;
   std::deque<Blocks::Block> work_;
   std::vector<uint64_t> referrers_;
   uint64_t root_bytes_ = 0;

@@ -32,7 +32,7 @@ uint64_t AddressOf(const void* pointer) { return reinterpret_cast<uintptr_t>(poi
 
 // Memory that a mapping's words are looked for in is no part of the heap, nor of Allomon's tables,
 // which refer to all sampled blocks.
-bool IsRoot(Use use) { return use == Use::kGuard || use == Use::kManaged || use == Use::kPython; }
+bool IsRoot(Use use) { return use == Use::kGuard || use == Use::kManaged; }
 
 // Signals that would end this program wait: the process would keep a child that it does not know.
 class HeldSignals {
@@ -100,6 +100,13 @@ absl::Status Search::TakeHere(After after) {
     return status;
   }
   return status.ok() ? CopyFork(**fork) : status;
+}
+
+bool Search::ReadMemory(uint64_t address, void* to, size_t size_bytes) const {
+  const char* const bytes = static_cast<const char*>(to);
+  const bool has_copy = snapshot_.ReadAt(address, to, size_bytes) &&
+                        std::any_of(bytes, bytes + size_bytes, [](char c) { return c != 0; });
+  return has_copy || process_.memory().ReadAt(address, to, size_bytes);
 }
 
 void Search::KeepRegisters(const StoppedProcess& stopped) {
@@ -276,6 +283,102 @@ void Search::AddBlocksInPlace() {
   }
 }
 
+// Adds arrays of objects of one type in the interpreter's own data: free lists.  Their places keep
+// what was taken from there last.
+void Search::AddFreeListsOf(const Mapping& mapping) {
+  constexpr uint64_t kLeastWords = 8;
+  std::string type;
+  uint64_t begin = mapping.begin;
+  const auto end_run = [&](uint64_t end) {
+    if (!type.empty() && end - begin >= kLeastWords * sizeof(uint64_t)) {
+      python_.push_back({begin, end, Use::kPython, 0, 0, 0, 0});
+    }
+  };
+  snapshot_.VisitWords(mapping.begin, mapping.end, [&](uint64_t word, uint64_t place) {
+    Blocks::Block block;
+    const bool is_block = blocks_.Find(word, &block);
+    const std::string found =
+        is_block ? python_types_.OfPerhapsFreed(block.begin, block.size_bytes) : "";
+    if (found == type) return;
+    end_run(place);
+    type = found;
+    begin = place;
+  });
+  end_run(mapping.end);
+}
+
+// Areas are sorted and do not overlap.
+bool Search::IsInArea(uint64_t address) const {
+  const auto after =
+      std::upper_bound(areas_.begin(), areas_.end(), address,
+                       [](uint64_t at, const Area& area) { return at < area.begin; });
+  return after != areas_.begin() && address < (after - 1)->end;
+}
+
+// Adds the stacks of frames that CPython keeps beside that of the machine since 3.11.  Frames that
+// have ended are still in them.  A stack begins with the one before it, its size and its top.
+void Search::AddPythonStacksOf(const Mapping& mapping) {
+  constexpr uint64_t kLeastBytes = uint64_t{16} << 10;
+  const uint64_t page_bytes = process_.page_bytes();
+  for (uint64_t at = mapping.begin; at + kLeastBytes <= mapping.end; at += page_bytes) {
+    uint64_t head[3] = {};
+    if (!snapshot_.Read(at, &head)) continue;
+    const auto [before, size_bytes, top] = head;
+    const bool is_size = size_bytes >= kLeastBytes && (size_bytes & (size_bytes - 1)) == 0;
+    if (!is_size || size_bytes > mapping.end - at || top > size_bytes || before % page_bytes != 0 ||
+        IsInArea(at)) {
+      continue;
+    }
+    python_stacks_.push_back({at, at + size_bytes, Use::kPython, 0, 0, 0, 0});
+    at += size_bytes - page_bytes;
+  }
+}
+
+// Marks what the variables of modules refer to, before all else: no other way says as much.
+void Search::MarkFromModules(const std::vector<explain::PythonPool>& pools) {
+  // A module is 72 to 96 bytes with the links of the collector, which come first.
+  constexpr uint64_t kDictOffset = 16 + 16, kLeastBytes = 64, kMostBytes = 128;
+  const auto add = [this](uint64_t module) {
+    marker_.AddRoots(module + kDictOffset, module + kDictOffset + sizeof(uint64_t));
+  };
+  for (const explain::PythonPool& pool : pools) {
+    if (pool.block_bytes < kLeastBytes || pool.block_bytes > kMostBytes) continue;
+    for (uint64_t at = pool.first_block; at + pool.block_bytes <= pool.blocks_end;
+         at += pool.block_bytes) {
+      if (python_types_.Of(at, pool.block_bytes) != "module") continue;
+      add(at);
+    }
+  }
+  for (const SampledBlock& sampled : sampled_) {
+    const Blocks::Block& block = sampled.block;
+    if (python_types_.Of(block.begin, block.size_bytes) == "module") add(block.begin);
+  }
+  marker_.Finish();
+}
+
+// Call after the blocks have been sorted.
+void Search::AddPythonAreas(const std::vector<explain::PythonPool>& pools) {
+  if (pools.empty()) return;
+  for (const explain::PythonPool& pool : pools) {
+    if (python_.empty() || python_.back().end != pool.begin) {
+      python_.push_back({pool.begin, 0, Use::kPython, 0, 0, 0, 0});
+    }
+    python_.back().end = pool.end;
+  }
+  for (const Mapping& mapping : mappings_) {
+    const bool is_data = mapping.is_writable && mapping.inode != 0;
+    if (is_data && explain::IsPython(mapping.name)) AddFreeListsOf(mapping);
+    const bool is_anonymous = mapping.is_writable && !mapping.is_shared && mapping.inode == 0;
+    if (is_anonymous && mapping.name.empty()) AddPythonStacksOf(mapping);
+  }
+  for (const auto& added : {&python_, &python_stacks_}) {
+    areas_.insert(areas_.end(), added->begin(), added->end());
+  }
+  explain::MakeDisjoint(&areas_);
+  marker_.TellObjects(&python_types_);
+  MarkFromModules(pools);
+}
+
 // Words below the stack pointers of a mapping are of calls that have returned.
 uint64_t Search::BeginOfStack(const Mapping& mapping) const {
   uint64_t begin = UINT64_MAX;
@@ -354,9 +457,15 @@ void Search::AddRootsOf(size_t number) {
 
 void Search::Mark(bool keeps_referrers) {
   AddAreas();
+  std::vector<explain::PythonPool> pools;
+  if (keeps_referrers) pools = explain::FindPythonPools(MemoryReader(), mappings_, areas_);
+  for (const explain::PythonPool& pool : pools) {
+    blocks_.Add(pool.first_block, pool.blocks_end, pool.block_bytes, true);
+  }
   blocks_.Sort();
   AddBlocksInPlace();
   if (keeps_referrers) marker_.KeepReferrers();
+  AddPythonAreas(pools);
   roots_.Add("registers of threads", registers_.size() * sizeof(uint64_t),
              marker_.AddRegisters(registers_));
   for (size_t i = 0; i < mappings_.size(); ++i) {
@@ -366,7 +475,14 @@ void Search::Mark(bool keeps_referrers) {
       roots_.AddUnsearched("mappings that the process may not read", mappings_[i].resident_bytes);
     }
   }
+  for (const Area& area : python_stacks_) AddRoots("stacks of Python", area.begin, area.end);
   marker_.Finish();
+  for (const bool links_alone : {true, false}) {
+    for (const Area& area : python_) {
+      marker_.AddUnreachedObjects(area.begin, area.end, links_alone);
+    }
+    marker_.Finish();
+  }
 }
 
 std::vector<LostBlock> Search::FindLost() {

@@ -15,12 +15,14 @@
 #include "tools/explain/in_place_blocks.h"
 #include "tools/explain/mappings.h"
 #include "tools/explain/process.h"
+#include "tools/explain/python_arenas.h"
 #include "tools/heap/heap_profile.h"
 #include "tools/leaks/frozen_fork.h"
 #include "tools/leaks/reach.h"
 #include "tools/leaks/roots.h"
 #include "tools/leaks/snapshot.h"
 #include "tools/leaks/stopped_process.h"
+#include "tools/pages/object_types.h"
 #include "tools/symbols/name_sources.h"
 #include "tracker/formats/process_map.h"
 
@@ -49,7 +51,8 @@ class Search {
   enum class After { kGoOn, kStand };
   absl::Status Take(After after = After::kGoOn);
   // Marks what registers, stacks, data and other mappings refer to, through all blocks of the heap.
-  // With `keeps_referrers`, marker().Referrer() tells by which word.
+  // With `keeps_referrers`, marker().Referrer() tells by which word.  The objects in arenas of
+  // CPython are blocks then; otherwise arenas are roots.
   void Mark(bool keeps_referrers);
 
   const std::vector<SampledBlock>& sampled() const { return sampled_; }
@@ -76,10 +79,17 @@ class Search {
   const std::vector<explain::Mapping>& mappings() const { return mappings_; }
   const std::vector<explain::Area>& areas() const { return areas_; }
   const std::vector<uint64_t>& stack_pointers() const { return stack_pointers_; }
+  bool has_python() const { return !python_.empty(); }  // and its objects are blocks
+  pages::PythonTypes& python_types() { return python_types_; }
+  const std::vector<explain::Area>& python_stacks() const { return python_stacks_; }
   const Snapshot& snapshot() const { return snapshot_; }
   const Marker& marker() const { return marker_; }
   Blocks& blocks() { return blocks_; }
   const Roots& roots() const { return roots_; }
+
+  // Reads the copy; memory that was not copied, such as code, and that the copy has left out, from
+  // the process, which may run on.
+  bool ReadMemory(uint64_t address, void* to, size_t size_bytes) const;
 
   // "; the process stood for 3 ms", and why it was not forked, if it was not.
   std::string StoodText() const;
@@ -100,6 +110,11 @@ class Search {
   void AddTable(const explain::InPlaceBlocks& in_place);
   void AddOwnData();
   void AddBlocksInPlace();
+  bool IsInArea(uint64_t address) const;
+  void AddPythonStacksOf(const explain::Mapping& mapping);
+  void AddFreeListsOf(const explain::Mapping& mapping);
+  void MarkFromModules(const std::vector<explain::PythonPool>& pools);
+  void AddPythonAreas(const std::vector<explain::PythonPool>& pools);
   void AddRootsOf(size_t number);
   void AddRoots(const std::string& what, uint64_t begin, uint64_t end);
   bool IsStack(size_t number) const;
@@ -119,6 +134,11 @@ class Search {
   Blocks blocks_;
   Marker marker_{snapshot_, &blocks_};
   std::vector<SampledBlock> sampled_;
+  std::vector<explain::Area> python_;  // pools, and free lists of objects
+  std::vector<explain::Area> python_stacks_;
+  pages::PythonTypes python_types_{[this](uint64_t address, void* to, size_t size_bytes) {
+    return ReadMemory(address, to, size_bytes);
+  }};
   Roots roots_;
   std::unique_ptr<StoppedProcess> stopped_;  // null: it goes on
   double stopped_seconds_ = 0;

@@ -36,7 +36,9 @@ std::string BytesText(double bytes) {
 class Paths {
  public:
   Paths(Search* search, const NameSources& name_sources)
-      : search_(*search), names_(search->process(), search->mappings(), name_sources.debug_dir) {}
+      : search_(*search),
+        names_(search->process(), search->mappings(), name_sources.debug_dir),
+        types_(search->python_types()) {}
 
   // Call before StepsTo(), for each sampled block that has a name.
   void SetPlace(size_t sampled, std::string place) {
@@ -49,24 +51,69 @@ class Paths {
   // Returns the path from the root on; empty if nothing refers to the block.
   std::vector<Step> StepsTo(const SampledBlock& sampled) {
     std::vector<Step> steps;
-    uint64_t place = search_.marker().Referrer(sampled.block.number);
-    if (place == 0) return steps;
-    Blocks::Block block;
-    while (search_.blocks().Find(place, &block)) {
-      AddStep(BlockText(block), place - block.begin, &steps);
-      place = search_.marker().Referrer(block.number);
+    const std::vector<Link> links = LinksTo(sampled);
+    for (size_t i = 0; i < links.size(); ++i) {
+      const Link* link = &links[i];
+      const std::string text = link->text;
+      // A block that is no object is a part of the one before it: a table, or values of attributes.
+      const bool has_part = link->is_object && i + 1 < links.size() && links[i + 1].is_plain;
+      if (has_part) link = &links[++i];
+      AddStep(text, link->key, has_part ? 0 : link->offset_bytes, &steps);
     }
-    uint64_t offset_bytes = 0;
-    std::string root = RootText(place, &offset_bytes);
-    AddStep(std::move(root), offset_bytes, &steps);
-    std::reverse(steps.begin(), steps.end());
+    NameVariable(&steps);
     return steps;
   }
 
  private:
-  static void AddStep(std::string text, uint64_t offset_bytes, std::vector<Step>* steps) {
-    if (steps->empty() || steps->back().text != text) {
-      steps->push_back({std::move(text), offset_bytes, offset_bytes});
+  // A thing that refers to the next one.
+  struct Link {
+    std::string text;
+    std::string key;
+    uint64_t offset_bytes = 0;
+    bool is_object = false;  // of Python
+    bool is_plain = false;   // a block that is none
+  };
+
+  // Returns the links from the root on.
+  std::vector<Link> LinksTo(const SampledBlock& sampled) {
+    std::vector<Link> links;
+    uint64_t place = search_.marker().Referrer(sampled.block.number);
+    if (place == 0) return links;
+    bool is_module = false;
+    Blocks::Block block;
+    while (!is_module && search_.blocks().Find(place, &block)) {
+      const std::string object = ObjectAt(block);
+      Link link = {BlockText(block, object), KeyAt(block, place)};
+      if (link.key.empty() && object.empty()) link.offset_bytes = place - block.begin;
+      link.is_object = !object.empty();
+      link.is_plain = object.empty();
+      is_module = object == kModule;
+      if (is_module) link.text += " " + ModuleName(block);
+      links.push_back(std::move(link));
+      place = search_.marker().Referrer(block.number);
+    }
+    if (!is_module) {
+      Link root;
+      root.text = RootText(place, &root.offset_bytes);
+      links.push_back(std::move(root));
+    }
+    std::reverse(links.begin(), links.end());
+    return links;
+  }
+
+  // The variables of a module are in a dict.
+  static void NameVariable(std::vector<Step>* steps) {
+    if (steps->size() < 2 || steps->front().text.rfind(kModule, 0) != 0) return;
+    const Step& dict = (*steps)[1];
+    if (dict.text != "dict" || dict.key.empty()) return;
+    steps->front().text = "variable " + dict.key + " of " + steps->front().text;
+    steps->erase(steps->begin() + 1);
+  }
+
+  static void AddStep(std::string text, const std::string& key, uint64_t offset_bytes,
+                      std::vector<Step>* steps) {
+    if (steps->empty() || steps->back().text != text || steps->back().key != key) {
+      steps->push_back({std::move(text), key, offset_bytes, offset_bytes});
       return;
     }
     Step& last = steps->back();
@@ -75,7 +122,13 @@ class Paths {
     last.most_offset_bytes = std::max(last.most_offset_bytes, offset_bytes);
   }
 
-  std::string BlockText(const Blocks::Block& block) {
+  // The type of an object of Python; empty if the block is none.
+  std::string ObjectAt(const Blocks::Block& block) {
+    return search_.has_python() ? types_.Of(block.begin, block.size_bytes) : "";
+  }
+
+  std::string BlockText(const Blocks::Block& block, const std::string& object) {
+    if (!object.empty()) return object;
     const auto known = place_of_.find(block.number);
     std::string text = known != place_of_.end() ? "block of " + known->second : "block";
     uint64_t first_word = 0;
@@ -86,12 +139,33 @@ class Paths {
     return text + ", " + std::to_string(block.size_bytes) + " bytes";
   }
 
+  std::string ModuleName(const Blocks::Block& block) {
+    constexpr uint64_t kNameOffset = 16 + 48;  // after the links of the collector
+    uint64_t name = 0;
+    return search_.snapshot().Read(block.begin + kNameOffset, &name) ? types_.TextOf(name) : "";
+  }
+
+  // A table of keys has each value after its key.
+  std::string KeyAt(const Blocks::Block& block, uint64_t place) {
+    uint64_t key = 0;
+    const bool has_key = search_.has_python() && place >= block.begin + sizeof(key) &&
+                         types_.IsTableOfKeys(block.begin, block.size_bytes) &&
+                         search_.snapshot().Read(place - sizeof(key), &key);
+    return has_key ? types_.TextOf(key) : "";
+  }
+
   std::string RootText(uint64_t place, uint64_t* offset_bytes) {
     if (place == Marker::kRegister) return "a register of a thread";
+    if (place == Marker::kUnreachedObject) {
+      return "objects to which nothing is known to refer, such as a cycle that Python has not "
+             "collected";
+    }
+    for (const explain::Area& area : search_.python_stacks()) {
+      if (area.begin <= place && place < area.end) return "a stack of Python";
+    }
     for (const explain::Area& area : search_.areas()) {
       if (place < area.begin || place >= area.end) continue;
       if (area.use == Use::kManaged) return "the managed heap";
-      if (area.use == Use::kPython) return "an arena of Python's objects";
       if (area.use == Use::kGuard) return "a guarded block";
     }
     const DataNames::Object object = names_.At(place);
@@ -115,8 +189,12 @@ class Paths {
     });
   }
 
+  // A root, since its variables live as long as the process.
+  static constexpr char kModule[] = "module";
+
   Search& search_;
   DataNames names_;
+  pages::PythonTypes& types_;
   std::unordered_map<uint64_t, std::string> place_of_;  // by the block's number
 };
 
@@ -149,6 +227,8 @@ void AddTo(std::map<std::string, Reason>* reasons, const std::string& block,
   for (size_t i = 0; i < steps.size(); ++i) {
     Step& all = reason.steps[i];
     const Step& one = steps[i];
+    all.has_keys |= all.key != one.key;
+    if (all.has_keys) all.key.clear();
     all.least_offset_bytes = std::min(all.least_offset_bytes, one.least_offset_bytes);
     all.most_offset_bytes = std::max(all.most_offset_bytes, one.most_offset_bytes);
     all.least_times = std::min(all.least_times, one.least_times);
@@ -171,6 +251,8 @@ std::string RangeText(uint64_t least, uint64_t most) {
 
 std::string StepText(const Step& step) {
   std::string text = step.text;
+  if (!step.key.empty()) text += ", at key '" + step.key + "'";
+  if (step.has_keys) text += ", at several keys";
   if (step.most_offset_bytes > 0) {
     text += ", at byte " + RangeText(step.least_offset_bytes, step.most_offset_bytes);
   }

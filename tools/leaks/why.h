@@ -19,11 +19,14 @@ namespace allomon::leaks {
 // things that follow each other, as in a list, are one step.
 struct Step {
   std::string text;
+  // The key under which a dict of Python refers to the next thing, if it is a short text of ASCII.
+  std::string key;
   // In the paths of a reason's blocks.
   uint64_t least_offset_bytes = 0;
   uint64_t most_offset_bytes = 0;
   size_t least_times = 1;
   size_t most_times = 1;
+  bool has_keys = false;  // several, and `key` is empty
 };
 
 // Blocks with paths of the same steps.

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -23,7 +24,11 @@ constexpr uint64_t kMostHeadBytes = 48;  // with the first two words of the obje
 
 // Offsets in a type object, the same in all of these versions.
 constexpr uint64_t kNameOffset = 24;
+constexpr uint64_t kBasicSizeOffset = 32;
+constexpr uint64_t kItemSizeOffset = 40;  // 0: all objects are of the basic size
 constexpr uint64_t kFlagsOffset = 168;
+constexpr uint64_t kTypeInlineValues = uint64_t{1}
+                                       << 2;           // attributes follow the object, since 3.13
 constexpr uint64_t kTypeSubclass = uint64_t{1} << 31;  // the objects of such a type are types
 
 constexpr uint64_t kLeastAddress = 4096;
@@ -90,19 +95,108 @@ class Reader {
 
 }  // namespace
 
-std::string PythonTypes::Of(uint64_t begin, uint64_t size_bytes) {
+PythonTypes::Object PythonTypes::Find(uint64_t begin, uint64_t size_bytes, bool may_be_freed) {
   char bytes[kMostHeadBytes];
   const uint64_t read_bytes = std::min<uint64_t>(size_bytes, sizeof(bytes));
-  if (read_bytes < kLeastObjectBytes || !read_(begin, bytes, read_bytes)) return "";
+  if (read_bytes < kLeastObjectBytes || !read_(begin, bytes, read_bytes)) return {};
   for (const uint64_t head_bytes : kHeadBytes) {
     if (head_bytes + kLeastObjectBytes > read_bytes) break;
     uint64_t count = 0, type = 0;
     memcpy(&count, bytes + head_bytes, sizeof(count));
     memcpy(&type, bytes + head_bytes + kTypeOffset, sizeof(type));
-    if (!IsReferenceCount(count) || !IsAddress(type)) continue;
+    const bool is_freed = may_be_freed && count == 0;
+    if (!(is_freed || IsReferenceCount(count)) || !IsAddress(type)) continue;
     std::string name = NameOf(type);
     // Types in an executable that is linked to fixed addresses lie low, and may be items of a list.
-    if (!name.empty() && (!IsAddress(count) || NameOf(count).empty())) return name;
+    if (!name.empty() && (!IsAddress(count) || NameOf(count).empty())) {
+      return {std::move(name), type, begin + head_bytes};
+    }
+  }
+  return {};
+}
+
+// Returns the offset of the end of the entries in use, and 0 if the block is no such table.  Its
+// numbers agree by chance once in 2^60.
+uint64_t PythonTypes::EndOfEntries(uint64_t begin, uint64_t size_bytes) const {
+  struct Head {
+    uint64_t references;
+    uint8_t log2_size;
+    uint8_t log2_index_bytes;
+    uint8_t kind;  // 0: keys of any type, with their hashes
+    uint64_t usable;
+    uint64_t entries;
+  };
+  static_assert(sizeof(Head) == 32);
+  constexpr int kMostLog2 = 32;
+  Head head = {};
+  if (size_bytes < sizeof(head) || !read_(begin, &head, sizeof(head))) return 0;
+  if (head.references == 0 || head.references > UINT32_MAX || head.log2_size > kMostLog2 ||
+      head.log2_index_bytes < head.log2_size || head.log2_index_bytes > kMostLog2 + 3 ||
+      head.kind > 2) {
+    return 0;
+  }
+  const uint64_t most = (uint64_t{2} << head.log2_size) / 3;
+  if (head.entries > most || head.usable != most - head.entries) return 0;
+  const uint64_t entry_bytes = head.kind == 0 ? 24 : 16;
+  const uint64_t first = sizeof(head) + (uint64_t{1} << head.log2_index_bytes);
+  return first + most * entry_bytes > size_bytes ? 0 : first + head.entries * entry_bytes;
+}
+
+PythonTypes::References PythonTypes::ReferencesOf(uint64_t begin, uint64_t size_bytes) {
+  constexpr std::string_view kPlain[] = {"str", "bytes", "int", "float", "complex", "bool"};
+  constexpr std::string_view kOfData[] = {"bytearray",          "array.array",
+                                          "_io.BufferedReader", "_io.BufferedWriter",
+                                          "_io.BufferedRandom", "_io.StringIO"};
+  constexpr uint64_t kLengthOffset = 16, kItemsOffset = 24;
+  const auto is_in = [](const auto& names, const std::string& name) {
+    return std::find(std::begin(names), std::end(names), name) != std::end(names);
+  };
+  const Object object = Find(begin, size_bytes, false);
+  References references = {size_bytes};
+  if (object.type.empty()) {
+    const uint64_t end = EndOfEntries(begin, size_bytes);
+    if (end != 0) references.used_bytes = end;
+    return references;
+  }
+  if (is_in(kPlain, object.type)) return {};
+  references.are_data = is_in(kOfData, object.type);
+  uint64_t length = 0;
+  const bool has_length = ReadWord(object.place + kLengthOffset, &length);
+  const uint64_t before_items = object.place + kItemsOffset - begin;
+  uint64_t basic_bytes = 0, item_bytes = 0, flags = 0;
+  if (ReadWord(object.type_place + kBasicSizeOffset, &basic_bytes) &&
+      ReadWord(object.type_place + kItemSizeOffset, &item_bytes) && item_bytes == 0 &&
+      ReadWord(object.type_place + kFlagsOffset, &flags) && (flags & kTypeInlineValues) == 0) {
+    references.used_bytes = std::min(size_bytes, object.place - begin + basic_bytes);
+  }
+  if (object.type == "tuple" && has_length) {
+    references.used_bytes = std::min(size_bytes, before_items + length * sizeof(uint64_t));
+  }
+  if (object.type == "list" && has_length && before_items + sizeof(uint64_t) <= size_bytes) {
+    references.used_bytes = before_items;
+    references.items_place = object.place + kItemsOffset;
+    references.items_bytes = length * sizeof(uint64_t);
+    if (!ReadWord(references.items_place, &references.items)) references.items_place = 0;
+  }
+  return references;
+}
+
+// Until 3.11 the characters of a compact ASCII text follow a word that is 0.
+std::string PythonTypes::TextOf(uint64_t object) {
+  constexpr uint64_t kLengthOffset = 16, kTextOffsets[] = {40, 48};
+  constexpr size_t kMostBytes = 64;
+  uint64_t type = 0, length = 0;
+  if (!IsAddress(object) || !ReadWord(object + kTypeOffset, &type) || !IsAddress(type) ||
+      NameOf(type) != "str" || !ReadWord(object + kLengthOffset, &length) || length == 0 ||
+      length > kMostBytes) {
+    return "";
+  }
+  for (const uint64_t offset : kTextOffsets) {
+    char text[kMostBytes + 1];
+    if (!read_(object + offset, text, length + 1) || text[length] != '\0') continue;
+    if (std::all_of(text, text + length, [](char c) { return ' ' <= c && c <= '~'; })) {
+      return std::string(text, length);
+    }
   }
   return "";
 }

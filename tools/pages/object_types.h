@@ -30,9 +30,42 @@ class PythonTypes {
 
   // Returns "dict", "collections.OrderedDict", "Node"; empty if the block is no object.  Cost: a
   // read, and some ten more for a type that is seen first.
-  std::string Of(uint64_t begin, uint64_t size_bytes);
+  std::string Of(uint64_t begin, uint64_t size_bytes) {
+    return Find(begin, size_bytes, false).type;
+  }
+  // The same, also for an object that was freed and lies in a list of such ones.
+  std::string OfPerhapsFreed(uint64_t begin, uint64_t size_bytes) {
+    return Find(begin, size_bytes, true).type;
+  }
+  // Whether the block is a table of keys and values of a dict (3.11 or later), which is no object.
+  bool IsTableOfKeys(uint64_t begin, uint64_t size_bytes) {
+    return EndOfEntries(begin, size_bytes) != 0;
+  }
+  // The words of a block that may refer to other blocks.  Words beyond them are of earlier blocks.
+  struct References {
+    uint64_t used_bytes = 0;  // at the block's begin
+    bool are_data = false;    // the blocks to which they refer hold data, and no references
+    // A block to which the word at `items_place` refers, of which only the first bytes are in use.
+    uint64_t items_place = 0;  // 0: there is none
+    uint64_t items = 0;
+    uint64_t items_bytes = 0;
+  };
+  // Texts and numbers refer to nothing.  A block that is no object is used whole, but for tables of
+  // keys.  Cost: that of Of(), and some reads.
+  References ReferencesOf(uint64_t begin, uint64_t size_bytes);
+
+  // Returns the text of an object of the type str; empty unless it has 1 to 64 characters, all of
+  // them printable ASCII.  An address of anything else is no error.
+  std::string TextOf(uint64_t object);
 
  private:
+  uint64_t EndOfEntries(uint64_t begin, uint64_t size_bytes) const;
+  struct Object {
+    std::string type;         // empty: it is none
+    uint64_t type_place = 0;  // of the type object
+    uint64_t place = 0;       // after words of the garbage collector
+  };
+  Object Find(uint64_t begin, uint64_t size_bytes, bool may_be_freed);
   std::string NameOf(uint64_t type);
   std::string ReadNameOf(uint64_t type) const;
   std::string ReadText(uint64_t address) const;
