@@ -106,6 +106,21 @@ class HostTest(RunCase):
         self.assertNotIn("allomon", done.stdout)
         self.assertNotIn("memfd", done.stdout)
 
+    def test_closed_streams_stay_closed_and_harm_nothing(self):
+        """The recording has the number of none, to which a line of ours would be written."""
+        script = (
+            "for fd in 0 1 2; do [ ! -e /proc/$$/fd/$fd ] || : >open.$fd; done; "
+            "sleep 60 & echo $! >pid; sleep 1"
+        )
+        done = subprocess.run(
+            ["sh", "-c", 'exec "$@" <&- >&- 2>&-', "sh", ALLOMON, "run", "-o", "x.pb.gz", "sh",
+             "-c", script], cwd=self.folder, env=self.environment({}), timeout=60,
+        )
+        with open(os.path.join(self.folder, "pid"), encoding="utf-8") as file:
+            os.kill(int(file.read()), signal.SIGKILL)
+        self.assertEqual(done.returncode, 0)
+        self.assertEqual(self.files(), ["pid", "x.pb.gz"])
+
     def test_program_has_the_signals_that_it_would_have(self):
         lines = "grep -E 'Sig(Blk|Ign|Cgt)' /proc/self/status"
         plain = subprocess.run(["sh", "-c", lines], capture_output=True, encoding="utf-8")
