@@ -432,6 +432,16 @@ class SignalTest(RunCase):
                 self.assertEqual((out, child.returncode), ("got\n", 9), err)
                 self.assertIn("total", err)
 
+    def test_alarm_of_before_ends_the_program(self):
+        """`perl -e 'alarm 60; exec @ARGV'` is a time limit for whatever it executes."""
+        alarm = "import os, signal, sys; signal.alarm(1); os.execv(sys.argv[1], sys.argv[1:])"
+        done = subprocess.run(
+            [sys.executable, "-c", alarm, ALLOMON, "run", "-o", "x.pb.gz", "sleep", "30"],
+            cwd=self.folder, env=self.environment({}), capture_output=True, timeout=60,
+        )
+        self.assertEqual(done.returncode, -signal.SIGALRM, done.stderr)
+        self.assertEqual(self.files(), ["x.pb.gz"])
+
     def test_program_that_is_killed_leaves_a_file(self):
         child = self.start("-o", "x.pb.gz", "sh", "-c", "echo $$; exec sleep 60")
         pid = int(child.stdout.readline())
@@ -489,6 +499,21 @@ class TerminalTest(RunCase):
         os.write(terminal, b"\x03")
         self.read_until(terminal, b"next: ")
         self.assertEqual(self.ended(pid), -signal.SIGINT)
+
+    def test_hangup_of_the_terminal_reaches_the_program(self):
+        """The kernel sends it to the leader of the session alone."""
+        pid, terminal = pty.fork()
+        if pid == 0:
+            script = "trap 'exit 9' HUP; echo ready; for i in $(seq 600); do sleep 0.05; done"
+            os.chdir(self.folder)
+            command = [ALLOMON, "run", "-o", "x.pb.gz", "sh", "-c", script]
+            os.execve(ALLOMON, command, self.environment({}))
+        try:
+            self.read_until(terminal, b"ready")
+        finally:
+            os.close(terminal)
+        self.assertEqual(self.ended(pid), 9)
+        self.assertEqual(self.files(), ["x.pb.gz"])
 
     def test_ctrl_z_stops_and_fg_goes_on(self):
         pid, terminal = self.on_terminal("/bin/bash", "--norc", "-i", PS1="# ")

@@ -75,11 +75,14 @@ int Signals::Wait(int milliseconds, siginfo_t* info) const {
   }
 }
 
+// The kernel sends an alarm that was set before this program was executed, and the hangup of a
+// terminal to the leader of its session, to this process alone.
 bool IsToBePassedOn(int signal, const siginfo_t& info) {
   for (const int other : kNotForTheProgram) {
     if (signal == other) return false;
   }
-  return info.si_code != SI_KERNEL;
+  return info.si_code != SI_KERNEL || signal == SIGALRM ||
+         (signal == SIGHUP && getsid(0) == getpid());
 }
 
 bool IsRequestToEnd(int signal) {
