@@ -261,6 +261,26 @@ class ServiceTest(RunCase):
         )
         self.assertEqual(self.notified(self.folder + "/notify", send), [(b"BARRIER=1", True, 1)])
 
+    def test_a_manager_that_is_slow_hears_all(self):
+        """It has no room for so many: the kernel's queue has 10 places, or some hundreds."""
+        with open("/proc/sys/net/unix/max_dgram_qlen", encoding="utf-8") as file:
+            count = 5 * (int(file.read()) + 2)
+        with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as manager:
+            manager.bind(self.folder + "/notify")
+            manager.settimeout(30)
+            program = (
+                "import os, socket\n"
+                "to = os.environ['NOTIFY_SOCKET'].replace('@', '\\0')\n"
+                "s = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)\n"
+                f"for i in range({count}): s.sendto(b'STATUS=%d' % i, to)\n"
+            )
+            child = self.start("-q", sys.executable, "-c", program,
+                               NOTIFY_SOCKET=self.folder + "/notify")
+            time.sleep(0.5)
+            for i in range(count):
+                self.assertEqual(manager.recv(100), b"STATUS=%d" % i)
+            self.assertEqual(child.communicate(timeout=60), ("", ""))
+
     def test_a_manager_that_is_gone_or_none_keeps_nobody_waiting(self):
         send = "import os; print(os.environ['NOTIFY_SOCKET'][:12])"
         done = self.run_it("-q", sys.executable, "-c", send, NOTIFY_SOCKET="/nowhere")
