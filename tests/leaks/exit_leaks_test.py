@@ -326,6 +326,9 @@ class ExitLeaks(Case):
             self.assertEqual((done.returncode, done.stdout), (2, ""), options)
             self.assertIn(line, done.stderr)
             self.assertEqual(done.stderr.count("\n"), 1, done.stderr)
+        done = self.run_case(CASES, "Malloc", ALLOMON_BACKEND="host")
+        self.assertEqual((done.returncode, done.stdout), (2, ""))
+        self.assertIn("--leaks and ALLOMON_BACKEND=host", done.stderr)
 
     def test_without_allomon_run_a_line_says_what_to_use(self):
         done = self.execute(

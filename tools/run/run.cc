@@ -116,6 +116,14 @@ bool WantsHostsMalloc() {
   return backend != nullptr && strcmp(backend, "host") == 0;
 }
 
+// Variables that mean the same as options are refused where the options are.
+absl::Status CheckVariables(const Options& options) {
+  if (options.leaks == LeakCheck::kNone || !WantsHostsMalloc()) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      "--leaks and ALLOMON_BACKEND=host: the search needs the blocks of mimalloc; give one of "
+      "them");
+}
+
 // Reads the files of --suppressions and of the environment.
 absl::Status ReadSuppressions(const Options& options, heap::Patterns* patterns) {
   if (options.leaks == LeakCheck::kNone) return absl::OkStatus();
@@ -194,6 +202,8 @@ CommandResult RunRun(const std::vector<std::string>& args) {
   if (!options.ok()) return Bad(options.status());
   const auto answer = options::AnswerTo(*options, RunCommand().Text());
   if (answer.has_value()) return *answer;
+  const absl::Status variables = CheckVariables(*options);
+  if (!variables.ok()) return Bad(variables);
   const auto library = FindLibrary(ThisCommand(), options->keeps_malloc || WantsHostsMalloc());
   if (!library.ok()) return Bad(library.status());
   const absl::Status writable = CheckOutput(OutputToCheck(*options));
