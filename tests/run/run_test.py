@@ -95,6 +95,14 @@ class StatusTest(RunCase):
         self.assertRegex(done.stderr, "^allomon run: cannot execute /etc/passwd: .*\n$")
         self.assertEqual(self.files(), [])
 
+    def test_rate_of_the_environment_is_looked_at_as_that_of_the_option(self):
+        for rate in "0", "abc", "":
+            done = self.run_it("touch", "ran", ALLOMON_RATE=rate)
+            self.assertEqual((done.returncode, done.stdout), (2, ""))
+            self.assertRegex(done.stderr, f'^allomon run: ALLOMON_RATE: "{rate}" is .*\n\\Z')
+            self.assertEqual(self.files(), [])
+        self.assertEqual(self.run_it("-q", "--rate=1", "true", ALLOMON_RATE="0").returncode, 0)
+
     def test_arguments_and_output_are_the_programs(self):
         done = self.run_it("-q", "--", "printf", "%s|", "a b", "", "$x", "--version")
         self.assertEqual((done.stdout, done.stderr), ("a b||$x|--version|", ""))

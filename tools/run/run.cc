@@ -13,6 +13,7 @@
 #include "tools/leaks/suppressions.h"
 #include "tools/options/documents.h"
 #include "tools/options/recording_options.h"
+#include "tools/options/values.h"
 #include "tools/run/child.h"
 #include "tools/run/exit_desk.h"
 #include "tools/run/finish.h"
@@ -118,6 +119,14 @@ bool WantsHostsMalloc() {
 
 // Variables that mean the same as options are refused where the options are.
 absl::Status CheckVariables(const Options& options) {
+  const char* const rate = getenv("ALLOMON_RATE");
+  double samples_per_word = 0;
+  if (rate != nullptr && !options.rate.samples_per_word &&
+      !options::ParseRate(rate, &samples_per_word).ok()) {
+    return absl::InvalidArgumentError(
+        "ALLOMON_RATE: \"" + std::string(rate) +
+        "\" is not a number of samples per word, above 0 and at most 1; give --rate, or unset it");
+  }
   if (options.leaks == LeakCheck::kNone || !WantsHostsMalloc()) return absl::OkStatus();
   return absl::InvalidArgumentError(
       "--leaks and ALLOMON_BACKEND=host: the search needs the blocks of mimalloc; give one of "
