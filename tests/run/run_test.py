@@ -157,6 +157,14 @@ class HostTest(RunCase):
                    "ALLOMON_IN_PLACE": "1/16", "ALLOMON_SUMMARY": "1"}
         )
 
+    def test_signal_for_which_no_recording_waits_is_said_once(self):
+        names = "env | grep ALLOMON_DUMP; true"
+        done = self.run_it("-q", "sh", "-c", names, ALLOMON_DUMP="USR2")
+        self.assertEqual(done.stdout, "")
+        self.assertRegex(done.stderr, r"\Aallomon run: ALLOMON_DUMP: recordings wait [^\n]+\n\Z")
+        done = self.run_it("-q", "sh", "-c", names, ALLOMON_DUMP="USR2", ALLOMON_PROFILE="live")
+        self.assertEqual((done.stdout, done.stderr), ("ALLOMON_DUMP=USR2\n", ""))
+
     def test_the_memory_file_is_named_with_its_inode(self):
         program = (
             "import os\n"

@@ -112,6 +112,12 @@ void SayIfMappingsAreWanted() {
       "ALLOMON_PROFILE=alloc or live counts them");
 }
 
+void SayIfDumpsAreWanted() {
+  if (getenv("ALLOMON_DUMP") == nullptr || WritesProfiles()) return;
+  Say("ALLOMON_DUMP: recordings wait for no signal, which may end the program; allomon save PID "
+      "writes what was recorded so far");
+}
+
 bool WantsHostsMalloc() {
   const char* const backend = getenv("ALLOMON_BACKEND");
   return backend != nullptr && strcmp(backend, "host") == 0;
@@ -169,6 +175,7 @@ void SayWhatWasSearched(const Options& options, const ExitDesk& desk) {
 CommandResult Record(const Options& options, const std::string& library,
                      const heap::Patterns& suppressed) {
   SayIfMappingsAreWanted();
+  SayIfDumpsAreWanted();
   auto memory = MemoryFile::Create(options.limit_bytes);
   if (!memory.ok()) return Bad(memory.status());
   int signal = 0;
