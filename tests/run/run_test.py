@@ -79,6 +79,24 @@ class StatusTest(RunCase):
             done = self.run_it("-o", "x", "sh", "-c", f"exit {status}")
             self.assertEqual(done.returncode, status)
 
+    def test_status_is_the_programs_where_nobody_reads_the_lines(self):
+        reader, writer = os.pipe()
+        os.close(reader)
+        with open(writer, "wb") as closed:
+            done = subprocess.run([ALLOMON, "run", "-o", "x.pb.gz", "sh", "-c", "exit 3"],
+                                  cwd=self.folder, env=self.environment({}), stderr=closed)
+        self.assertEqual(done.returncode, 3)
+        self.assertEqual(self.files(), ["x.pb.gz"])
+
+    def test_limit_of_file_sizes_is_one_line(self):
+        done = subprocess.run(
+            ["sh", "-c", 'ulimit -f 100; exec "$@"', "sh", ALLOMON, "run", "touch", "ran"],
+            cwd=self.folder, env=self.environment({}), capture_output=True, encoding="utf-8",
+        )
+        self.assertEqual(done.returncode, 2)
+        self.assertRegex(done.stderr, r"^allomon run: the limit of file sizes \(ulimit -f\).*\n\Z")
+        self.assertEqual(self.files(), [])
+
     def test_signal_that_ended_the_program_ends_the_command(self):
         for number in signal.SIGKILL, signal.SIGSEGV, signal.SIGTERM, signal.SIGINT:
             with self.subTest(number):

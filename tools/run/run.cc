@@ -176,12 +176,12 @@ CommandResult Record(const Options& options, const std::string& library,
                      const heap::Patterns& suppressed) {
   SayIfMappingsAreWanted();
   SayIfDumpsAreWanted();
-  auto memory = MemoryFile::Create(options.limit_bytes);
-  if (!memory.ok()) return Bad(memory.status());
   int signal = 0;
   CommandResult result;
   {
-    const Signals signals;
+    const Signals signals;  // before the memory file, which `ulimit -f` may refuse by SIGXFSZ
+    auto memory = MemoryFile::Create(options.limit_bytes);
+    if (!memory.ok()) return Bad(memory.status());
     const std::unique_ptr<NotifyRelay> relay =
         RelayOrNull();  // destroyed before `signals` unblocks SIGIO
     Variables variables = ChildVariables(options, library, **memory);

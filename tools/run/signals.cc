@@ -60,6 +60,18 @@ Signals::Signals() : taken_(Taken()) {
   sigaction(SIGCHLD, &action, &child_before_);
 }
 
+// A write that failed has left its signal, which would end this process when it is unblocked.
+Signals::~Signals() {
+  sigset_t of_writes;
+  sigemptyset(&of_writes);
+  sigaddset(&of_writes, SIGPIPE);
+  sigaddset(&of_writes, SIGXFSZ);
+  const timespec now = {0, 0};
+  while (sigtimedwait(&of_writes, nullptr, &now) > 0) {
+  }
+  Restore();
+}
+
 void Signals::Restore() const {
   sigaction(SIGCHLD, &child_before_, nullptr);
   sigprocmask(SIG_SETMASK, &blocked_before_, nullptr);
