@@ -2,6 +2,7 @@
 """`allomon run` around programs that it records by a fake library, whose numbers are known."""
 
 import array
+import ctypes
 import fcntl
 import gzip
 import os
@@ -190,6 +191,16 @@ class HostTest(RunCase):
             "print(os.environ['ALLOMON_RECORD_INODE'] == f'{file.st_dev}:{file.st_ino}')\n"
         )
         self.assertEqual(self.run_it("-q", sys.executable, "-c", program).stdout, "True\n")
+
+    def test_orphans_leave_no_zombies(self):
+        """As the first process of a container it gets them all, and so does a subreaper."""
+        script = "(true & echo $! >pid); sleep 1; [ ! -e /proc/$(cat pid) ]"
+        become_reaper = lambda: ctypes.CDLL(None).prctl(36, 1, 0, 0, 0)  # noqa: E731
+        done = subprocess.run(
+            [ALLOMON, "run", "-q", "-o", "x.pb.gz", "sh", "-c", script], cwd=self.folder,
+            env=self.environment({}), preexec_fn=become_reaper, timeout=60,
+        )
+        self.assertEqual(done.returncode, 0)
 
     def test_memory_can_be_neither_cut_nor_grown(self):
         program = (

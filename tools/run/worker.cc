@@ -127,6 +127,21 @@ void StopWith(pid_t pid, int signal) {
 
 }  // namespace
 
+namespace {
+
+// The first process of a container gets the orphans of all others, and nobody else can take their
+// ends.  An end that the desk waits for is left to it.
+void ReapOrphans(pid_t own, const ExitDesk* desk) {
+  siginfo_t ended = {};
+  while (waitid(P_ALL, 0, &ended, WEXITED | WNOHANG | WNOWAIT) == 0 && ended.si_pid != 0) {
+    if (ended.si_pid == own || (desk != nullptr && desk->IsSearching(ended.si_pid))) return;
+    waitpid(ended.si_pid, nullptr, 0);
+    ended = {};
+  }
+}
+
+}  // namespace
+
 ChildChange WaitForChild(pid_t pid, const Signals& signals, const std::function<void()>& tick,
                          NotifyRelay* relay, ExitDesk* desk) {
   int wait_milliseconds = kFirstTickMilliseconds, waited_milliseconds = 0;
@@ -134,6 +149,7 @@ ChildChange WaitForChild(pid_t pid, const Signals& signals, const std::function<
     const ChildChange change = AskForChild(pid);
     if (relay != nullptr) relay->Forward();
     if (desk != nullptr) desk->Attend();
+    ReapOrphans(pid, desk);
     if (change.state == ChildState::kEnded) {
       // The child's last messages may have arrived before its end was seen.
       if (relay != nullptr) relay->ForwardLast();
