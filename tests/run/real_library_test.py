@@ -169,6 +169,10 @@ class RealLibraryTest(Case):
         self.assertRegex(done.err, r"allomon run: not in the recording, .*--limit may help\n")
         self.assertEqual(done.err.count("for want of room"), 1)
 
+    def test_want_of_addresses_names_the_option(self):
+        done = self.run_it("sh", "-c", f'ulimit -v 200000; "{KNOWN}"; exit 0')
+        self.assertIn("give allomon run a smaller --limit; the program runs unrec", done.err)
+
     def test_no_children(self):
         done = self.run_it("--no-children", KNOWN, "5")
         self.assertEqual(done.returncode, 3)
