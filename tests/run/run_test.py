@@ -378,6 +378,16 @@ class OutputTest(RunCase):
             self.assertRegex(done.stderr, r"^allomon run: cannot write .*\n\Z")
         self.assertEqual(self.files(), [])
 
+    def test_recording_that_was_written_over_is_lost(self):
+        program = (
+            "import os\n"
+            "fd = os.open(os.environ['ALLOMON_RECORD'], os.O_WRONLY)\n"
+            "os.pwrite(fd, bytes(64), 0)\n"
+        )
+        done = self.run_it("-o", "x.pb.gz", sys.executable, "-c", program)
+        self.assertRegex(done.stderr, r"^allomon run: the recording cannot .*; it is lost\n\Z")
+        self.assertEqual(self.files(), [])
+
     def test_folder_that_vanishes_loses_nothing(self):
         os.mkdir(os.path.join(self.folder, "gone"))
         done = self.run_it("-o", "gone/x.pb.gz", "sh", "-c", "sleep 0; rmdir gone")
