@@ -517,6 +517,21 @@ class SignalTest(RunCase):
         self.assertEqual(done.returncode, -signal.SIGALRM, done.stderr)
         self.assertEqual(self.files(), ["x.pb.gz"])
 
+    def test_program_dies_with_who_has_started_it_if_that_is_wanted(self):
+        die_with_parent = "import ctypes, os, sys; ctypes.CDLL(None).prctl(1, 9, 0, 0, 0); " \
+                          "os.execv(sys.argv[1], sys.argv[1:])"
+        script = 'python="$1"; shift; "$python" -c "$@" & wait'
+        child = subprocess.Popen(
+            ["sh", "-c", script, "sh", sys.executable, die_with_parent, ALLOMON, "run", "-q", "-o",
+             "x.pb.gz", "sh", "-c", "echo $$; exec sleep 60"],
+            cwd=self.folder, env=self.environment({}), stdout=subprocess.PIPE, encoding="utf-8",
+        )
+        self.addCleanup(child.stdout.close)
+        pid = int(child.stdout.readline())
+        child.kill()
+        child.wait()
+        self.wait_until(lambda: not os.path.exists(f"/proc/{pid}/exe"))
+
     def test_program_that_is_killed_leaves_a_file(self):
         child = self.start("-o", "x.pb.gz", "sh", "-c", "echo $$; exec sleep 60")
         pid = int(child.stdout.readline())
