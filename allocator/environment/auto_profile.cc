@@ -183,6 +183,9 @@ void StartProfile(AutoProfile* profile) {
 void StartGuardIfWanted(const AutoProfile& profile) {
   if (profile.options.guard_one_in == 0) return;
   if (StartGuard == nullptr) return Say("ALLOMON_GUARD: needs //allocator:malloc; unguarded");
+  if (profile.options.rate == 0 && !IsIdle(profile.options)) {
+    Say("ALLOMON_GUARD: at ALLOMON_RATE=0 no block is sampled; the program runs unguarded");
+  }
   GuardOptions guard;
   guard.one_in = profile.options.guard_one_in;
   guard.goes_on = profile.options.guard_goes_on;
