@@ -184,6 +184,11 @@ class Wrappers(EndCase):
             "allomon: nothing was sampled; mlmon.out, which has samples, is left as it is\n",
         )
 
+    def test_rate_of_0_is_the_reason_for_no_samples(self):
+        done = self.host(ALLOMON_RATE="0", ALLOMON_SUMMARY="1")
+        self.assertIn("that is what ALLOMON_RATE=0 asks for\n", done.stderr)
+        self.assertNotIn("its own", done.stderr)
+
     def test_live_profile_without_leaks_replaces_an_older_one(self):
         self.host(ALLOMON_PROFILE="live")
         self.assert_host_is_seen()
