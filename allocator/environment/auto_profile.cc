@@ -139,6 +139,14 @@ void SayThatRecordingsHaveNoMappings(const EnvironmentOptions& options) {
       "live without ALLOMON_RECORD counts them");
 }
 
+// The signal ends a program that does not handle it, where its user expects a file.
+void SayThatRecordingsAreNotDumped(const EnvironmentOptions& options) {
+  if (options.dump_signal == 0 || IsWanted(options)) return;
+  if (options.record.empty() && !IsIdle(options)) return;
+  Say("ALLOMON_DUMP: recordings wait for no signal, which may end the program; allomon save PID "
+      "writes what was recorded so far");
+}
+
 // quick_exit() calls no destructor.
 void WriteAtQuickExit() { WriteLast(CurrentUnit()); }
 
@@ -175,6 +183,9 @@ void StartProfile(AutoProfile* profile) {
 void StartGuardIfWanted(const AutoProfile& profile) {
   if (profile.options.guard_one_in == 0) return;
   if (StartGuard == nullptr) return Say("ALLOMON_GUARD: needs //allocator:malloc; unguarded");
+  if (profile.options.rate == 0 && !IsIdle(profile.options)) {
+    Say("ALLOMON_GUARD: at ALLOMON_RATE=0 no block is sampled; the program runs unguarded");
+  }
   GuardOptions guard;
   guard.one_in = profile.options.guard_one_in;
   guard.goes_on = profile.options.guard_goes_on;
@@ -228,6 +239,7 @@ void StartFromEnvironment(int argc, char** argv) {
     KeepInPlaceIfWanted(profile->options);
     StartProfile(profile);
     SayThatRecordingsHaveNoMappings(profile->options);
+    SayThatRecordingsAreNotDumped(profile->options);
     // Before the recording: beside a handler of SIGBUS in front of its own, a recording looks at
     // its file at each event.
     StartGuardIfWanted(*profile);

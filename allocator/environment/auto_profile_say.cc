@@ -230,6 +230,9 @@ bool IsOfGo() {
 }
 
 std::string WhySoLittle(const SeenMemory& seen) {
+  if (seen.rate == 0 && seen.bytes == 0) {
+    return "nothing was sampled: that is what ALLOMON_RATE=0 asks for";
+  }
   const double anonymous_bytes = AnonymousBytes(!seen.live);
   if (anonymous_bytes >= kLeastExplainedBytes && seen.bytes < kLittlePart * anonymous_bytes) {
     return LittleOf(anonymous_bytes, seen);

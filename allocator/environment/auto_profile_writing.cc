@@ -116,7 +116,8 @@ void SayInterrupted() {
       "written; it is lost");
 }
 
-// A shell, env or nice records less than this before it executes the intended program.
+// A shell, env, nice or a forked child records less than this, mostly, before it executes the
+// intended program.
 constexpr MlmonInt kLeastBeforeExec[] = {1 << 20, 10, 10'000};  // bytes, 1/100 s, calls
 
 }  // namespace
@@ -139,15 +140,17 @@ void WriteBeforeQuickEnd(const FrameState& caller) {
   WriteLastIfAtLeast(1, CurrentUnit());
 }
 
-// A forked child usually executes a program soon, and has recorded little.
+// What is live in a forked child is its parent's, mostly.
 bool WriteBeforeExec(const char* path, const FrameState& caller) {
-  if (!MayWriteHere() || auto_profile->forked) return false;
+  if (!MayWriteHere()) return false;
   const ErrnoKeeper keeper;
   if (path != nullptr && faccessat(AT_FDCWD, path, X_OK, AT_EACCESS) != 0) return false;
   if (!MayAllocateHere(caller)) return false;
+  const RecordingOptions recording = RecordingFrom(auto_profile->options);
+  if (auto_profile->forked && recording.live) return false;
   const ProfileLock lock(*auto_profile);
   if (!auto_profile->on) return false;  // another thread ends the program
-  const ProfileKind kind = RecordingFrom(auto_profile->options).kind;
+  const ProfileKind kind = recording.kind;
   ALLOMON_DCHECK_LT("inv.environment.options", static_cast<size_t>(kind),
                     sizeof(kLeastBeforeExec) / sizeof(kLeastBeforeExec[0]));
   auto_profile->rule.Demand(kLeastBeforeExec[static_cast<int>(kind)]);

@@ -73,6 +73,10 @@ void StartRecordingIfWanted(const EnvironmentOptions& options) {
     recording::SetAllocatorNames(names.backend, names.file);
   }
   if (options.record.empty() || IsIdle(options) || !IsForThisProcess(options)) return;
+  if (options.rate == 0) {
+    Say("ALLOMON_RATE=0: a recording at this rate has no samples; the program runs unrecorded");
+    return;
+  }
   const recording::Started started = recording::StartRecorder(StartOptionsOf(options));
   if (started.error == recording::kNoMemoryFile && IsFirstOfNamespace()) {
     Say("ALLOMON_RECORD=" + options.record +

@@ -68,8 +68,15 @@ class Silence {
   uint64_t silent_nanos_ = 0;
 };
 
-void Wait(int, void*) {
+// `record_only` of 0: every process records.
+bool IsRecorded(uint64_t record_only) {
+  return record_only == 0 || record_only == static_cast<uint64_t>(sys::Getpid());
+}
+
+// A child of fork inherits the call, though it may not be recorded.
+void Wait(int, void* record_only) {
   constexpr int kPausesBetweenLooks = 100;
+  if (!IsRecorded(reinterpret_cast<uintptr_t>(record_only))) return;
   const uint32_t own = OwnThreadId();
   Silence silence;
   bool has_asked = false;
@@ -125,15 +132,14 @@ void WaitAtExitIfWanted(const EnvironmentOptions& options) {
         "ALLOMON_LEAKS=exit: allomon run --leaks=error sets it, and searches; nobody else "
         "does, so nothing is searched at exit");
   }
-  const bool is_for_others =
-      options.record_only != 0 && options.record_only != static_cast<uint64_t>(sys::Getpid());
-  if (is_for_others) return;
+  if (!IsRecorded(options.record_only)) return;
   desk = MapDesk(options);
   if (desk == nullptr || __atomic_load_n(&desk->is_open, __ATOMIC_RELAXED) != 1) return;
   AllowTracer(options.record);
   // Functions of on_exit belong to no library, so they are called after the destructors of all that
   // is loaded later.
-  if (on_exit(Wait, nullptr) != 0) Say("ALLOMON_LEAKS=exit: there is no memory to wait at exit");
+  const bool waits = on_exit(Wait, reinterpret_cast<void*>(options.record_only)) == 0;
+  if (!waits) Say("ALLOMON_LEAKS=exit: there is no memory to wait at exit");
 }
 
 }  // namespace allomon::internal

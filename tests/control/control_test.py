@@ -212,6 +212,14 @@ class ControlTest(unittest.TestCase):
         self.assertIn("into " + path, self.ask(server, "start"))
         self.assertTrue(os.path.exists(path))
 
+    def test_a_rate_at_which_nothing_is_sampled_is_refused(self):
+        server = self.start(ALLOMON_RATE="0")
+        with self.busy(server):
+            refused = self.allomon("ctl", server.pid, "start")
+        self.assertIn("its rate is 0", refused.stderr)
+        self.assertNotEqual(refused.returncode, 0)
+        self.assertIn("records every block", self.ask(server, "start", "--exact"))
+
     def test_another_rate_begins_anew(self):
         server = self.start()
         self.ask(server, "start", "--exact")

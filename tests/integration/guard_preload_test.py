@@ -163,6 +163,14 @@ class BadValues(Case):
                 )
                 self.assertEqual(self.files(), [])
 
+    def test_rate_at_which_there_is_no_block_to_guard(self):
+        for kind in "no", "alloc":
+            done = self.run_preloaded(
+                ["/bin/true"],
+                {"ALLOMON_GUARD": "1/1", "ALLOMON_RATE": "0", "ALLOMON_PROFILE": kind},
+            )
+            self.assertRegex(done.stderr, r"\Aallomon: ALLOMON_GUARD: .* unguarded\n\Z")
+
     def test_no(self):
         done = self.run_preloaded([VICTIM, "mismatch"], {**EVERYTHING, "ALLOMON_GUARD": "no"})
         self.assertEqual((done.returncode, done.stdout, done.stderr), (0, "done\n", ""))

@@ -232,6 +232,13 @@ class LiveProfile(Case):
         self.assertIn("ALLOMON_DUMP", error)
         self.assertEqual(self.bytes_of("heap.out")["Leak"], 10 * BLOCK_BYTES)
 
+    def test_recording_waits_for_no_signal(self):
+        for kind, variables in ("no", {"ALLOMON_RECORD": "x.rec"}), ("idle", {}):
+            self.start(ALLOMON_PROFILE=kind, **variables)
+            error = self.finish()
+            self.end()
+            self.assertRegex(error, r"\Aallomon: ALLOMON_DUMP: recordings wait for no [^\n]+\n\Z")
+
     def test_bad_signal_is_one_line(self):
         self.start(ALLOMON_DUMP="KILL")
         self.tell("leak 10")

@@ -95,6 +95,11 @@ class BadVariables(PreloadCase):
                 self.assert_host_unharmed(done)
                 self.assertEqual(self.files(), ["mlmon.out", "mlmon.out.sources"])
 
+    def test_rate_at_which_a_recording_has_no_samples(self):
+        done = self.run_preloaded(HOST, {"ALLOMON_RATE": "0", "ALLOMON_RECORD": "x.rec"})
+        self.assert_one_line(done, "ALLOMON_RATE=0", "runs unrecorded")
+        self.assertEqual(self.files(), [])
+
 
 class BadOutputs(PreloadCase):
     def run_with_out(self, path, **options):

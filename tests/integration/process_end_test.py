@@ -184,6 +184,11 @@ class Wrappers(EndCase):
             "allomon: nothing was sampled; mlmon.out, which has samples, is left as it is\n",
         )
 
+    def test_rate_of_0_is_the_reason_for_no_samples(self):
+        done = self.host(ALLOMON_RATE="0", ALLOMON_SUMMARY="1")
+        self.assertIn("that is what ALLOMON_RATE=0 asks for\n", done.stderr)
+        self.assertNotIn("its own", done.stderr)
+
     def test_live_profile_without_leaks_replaces_an_older_one(self):
         self.host(ALLOMON_PROFILE="live")
         self.assert_host_is_seen()
@@ -206,6 +211,26 @@ class Exec(EndCase):
         )
         self.assert_host_is_seen("mlmon.out.exec")
         self.assert_host_is_seen()
+
+    def test_what_a_forked_child_used_before_exec_stays(self):
+        program = (
+            "import os\n"
+            "if os.fork() == 0:\n"
+            f"  used = bytearray({USED})\n"
+            "  os.execv('/bin/true', ['true'])\n"
+            "os.wait()\n"
+        )
+        for kind, out, files in (
+            ("alloc", "%p.out", 1), ("alloc", "mlmon.out", 0), ("live", "%p.out", 0)
+        ):
+            variables = {"ALLOMON_RATE": "1", "ALLOMON_PROFILE": kind, "ALLOMON_OUT": out}
+            done = self.run_preloaded([PYTHON, "-c", program], variables)
+            self.assertEqual((done.returncode, done.stderr), (0, ""))
+            executed = [name for name in self.files() if name.endswith(".exec")]
+            self.assertEqual(len(executed), files)
+            for name in executed:
+                self.assertGreaterEqual(self.total(name), USED)
+                os.remove(self.path(name))
 
     def test_exec_that_fails_leaves_nothing_beside(self):
         done = self.host("exec", "nonexistent-program")

@@ -252,6 +252,11 @@ class ExitLeaks(Case):
     def test_only_the_first_process_if_asked(self):
         done = self.run_case("/bin/sh", "-c", "$0 Malloc; true", CASES, options=["--no-children"])
         self.assertEqual((done.returncode, leaks_in(done.stderr)), (0, []))
+        done = self.execute(
+            [ALLOMON, "run", "-o", "x.pb.gz", "--leaks=error", "--no-children", CASES, "InChild"]
+        )
+        self.assertEqual(done.returncode, 0)
+        self.assertIn("1 process searched for lost blocks", done.stderr)
 
     def test_a_program_that_never_exits_is_told_apart(self):
         done = self.run_case(CASES, "QuickEnd")
@@ -321,6 +326,9 @@ class ExitLeaks(Case):
             self.assertEqual((done.returncode, done.stdout), (2, ""), options)
             self.assertIn(line, done.stderr)
             self.assertEqual(done.stderr.count("\n"), 1, done.stderr)
+        done = self.run_case(CASES, "Malloc", ALLOMON_BACKEND="host")
+        self.assertEqual((done.returncode, done.stdout), (2, ""))
+        self.assertIn("--leaks and ALLOMON_BACKEND=host", done.stderr)
 
     def test_without_allomon_run_a_line_says_what_to_use(self):
         done = self.execute(

@@ -199,6 +199,21 @@ TEST(OutputFileTest, WhatCannotBeWrittenIsSavedElsewhere) {
   EXPECT_EQ(Read(path), "others");
 }
 
+TEST(OutputFileTest, FileThatStandsElsewhereStays) {
+  setenv("TMPDIR", testing::TempDir().c_str(), 1);
+  const std::string places[] = {"/twice.pb.gz", "/twice.2.pb.gz", "/twice.3.pb.gz"};
+  for (const std::string& place : places) {
+    std::string path = "/nowhere/twice.pb.gz";
+    std::string error;
+    EXPECT_TRUE(SaveFile(place, &path, &error));
+    EXPECT_EQ(path, testing::TempDir() + place);
+  }
+  for (const std::string& place : places) {
+    EXPECT_EQ(Read(testing::TempDir() + place), place);
+    unlink((testing::TempDir() + place).c_str());
+  }
+}
+
 TEST(OutputFileTest, FileIsItsOwnersOnly) {
   std::string path = testing::TempDir() + "/private.pb.gz";
   std::string error;

@@ -88,10 +88,10 @@ class Case(unittest.TestCase):
         self.folder = folder.name
         self.out = os.path.join(self.folder, "x.pb.gz")
 
-    def start(self, *args):
+    def start(self, *args, **variables):
         child = subprocess.Popen(
             [ALLOMON, "run", "--exact", "-o", self.out, *args],
-            env={"PATH": os.environ["PATH"], "ALLOMON_LIBRARY": LIBRARY},
+            env={"PATH": os.environ["PATH"], "ALLOMON_LIBRARY": LIBRARY, **variables},
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             encoding="utf-8",
@@ -99,8 +99,8 @@ class Case(unittest.TestCase):
         self.addCleanup(child.kill)
         return child
 
-    def run_it(self, *args):
-        child = self.start(*args)
+    def run_it(self, *args, **variables):
+        child = self.start(*args, **variables)
         child.out, child.err = child.communicate(timeout=60)
         return child
 
@@ -168,6 +168,19 @@ class RealLibraryTest(Case):
         self.assertEqual((done.returncode, done.out), (0, ""))
         self.assertRegex(done.err, r"allomon run: not in the recording, .*--limit may help\n")
         self.assertEqual(done.err.count("for want of room"), 1)
+
+    def test_want_of_addresses_names_the_option(self):
+        done = self.run_it("sh", "-c", f'ulimit -v 200000; "{KNOWN}"; exit 0')
+        self.assertIn("give allomon run a smaller --limit; the program runs unrec", done.err)
+
+    def test_library_that_takes_no_variable_was_loaded(self):
+        done = self.run_it(KNOWN, ALLOMON_HZ="0")
+        self.assertEqual(done.returncode, 3)
+        self.assertRegex(
+            done.err,
+            r"\Aallomon: ALLOMON_HZ=0: .*\n"
+            r"allomon run: nothing was recorded: .* library has said why it records nothing\n\Z",
+        )
 
     def test_no_children(self):
         done = self.run_it("--no-children", KNOWN, "5")

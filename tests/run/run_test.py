@@ -2,6 +2,7 @@
 """`allomon run` around programs that it records by a fake library, whose numbers are known."""
 
 import array
+import ctypes
 import fcntl
 import gzip
 import os
@@ -79,6 +80,24 @@ class StatusTest(RunCase):
             done = self.run_it("-o", "x", "sh", "-c", f"exit {status}")
             self.assertEqual(done.returncode, status)
 
+    def test_status_is_the_programs_where_nobody_reads_the_lines(self):
+        reader, writer = os.pipe()
+        os.close(reader)
+        with open(writer, "wb") as closed:
+            done = subprocess.run([ALLOMON, "run", "-o", "x.pb.gz", "sh", "-c", "exit 3"],
+                                  cwd=self.folder, env=self.environment({}), stderr=closed)
+        self.assertEqual(done.returncode, 3)
+        self.assertEqual(self.files(), ["x.pb.gz"])
+
+    def test_limit_of_file_sizes_is_one_line(self):
+        done = subprocess.run(
+            ["sh", "-c", 'ulimit -f 100; exec "$@"', "sh", ALLOMON, "run", "touch", "ran"],
+            cwd=self.folder, env=self.environment({}), capture_output=True, encoding="utf-8",
+        )
+        self.assertEqual(done.returncode, 2)
+        self.assertRegex(done.stderr, r"^allomon run: the limit of file sizes \(ulimit -f\).*\n\Z")
+        self.assertEqual(self.files(), [])
+
     def test_signal_that_ended_the_program_ends_the_command(self):
         for number in signal.SIGKILL, signal.SIGSEGV, signal.SIGTERM, signal.SIGINT:
             with self.subTest(number):
@@ -95,6 +114,14 @@ class StatusTest(RunCase):
         self.assertRegex(done.stderr, "^allomon run: cannot execute /etc/passwd: .*\n$")
         self.assertEqual(self.files(), [])
 
+    def test_rate_of_the_environment_is_looked_at_as_that_of_the_option(self):
+        for rate in "0", "abc", "":
+            done = self.run_it("touch", "ran", ALLOMON_RATE=rate)
+            self.assertEqual((done.returncode, done.stdout), (2, ""))
+            self.assertRegex(done.stderr, f'^allomon run: ALLOMON_RATE: "{rate}" is .*\n\\Z')
+            self.assertEqual(self.files(), [])
+        self.assertEqual(self.run_it("-q", "--rate=1", "true", ALLOMON_RATE="0").returncode, 0)
+
     def test_arguments_and_output_are_the_programs(self):
         done = self.run_it("-q", "--", "printf", "%s|", "a b", "", "$x", "--version")
         self.assertEqual((done.stdout, done.stderr), ("a b||$x|--version|", ""))
@@ -105,6 +132,21 @@ class HostTest(RunCase):
         done = self.run_it("-q", "sh", "-c", "ls -l /proc/self/fd")
         self.assertNotIn("allomon", done.stdout)
         self.assertNotIn("memfd", done.stdout)
+
+    def test_closed_streams_stay_closed_and_harm_nothing(self):
+        """The recording has the number of none, to which a line of ours would be written."""
+        script = (
+            "for fd in 0 1 2; do [ ! -e /proc/$$/fd/$fd ] || : >open.$fd; done; "
+            "sleep 60 & echo $! >pid; sleep 1"
+        )
+        done = subprocess.run(
+            ["sh", "-c", 'exec "$@" <&- >&- 2>&-', "sh", ALLOMON, "run", "-o", "x.pb.gz", "sh",
+             "-c", script], cwd=self.folder, env=self.environment({}), timeout=60,
+        )
+        with open(os.path.join(self.folder, "pid"), encoding="utf-8") as file:
+            os.kill(int(file.read()), signal.SIGKILL)
+        self.assertEqual(done.returncode, 0)
+        self.assertEqual(self.files(), ["pid", "x.pb.gz"])
 
     def test_program_has_the_signals_that_it_would_have(self):
         lines = "grep -E 'Sig(Blk|Ign|Cgt)' /proc/self/status"
@@ -134,6 +176,14 @@ class HostTest(RunCase):
                    "ALLOMON_IN_PLACE": "1/16", "ALLOMON_SUMMARY": "1"}
         )
 
+    def test_signal_for_which_no_recording_waits_is_said_once(self):
+        names = "env | grep ALLOMON_DUMP; true"
+        done = self.run_it("-q", "sh", "-c", names, ALLOMON_DUMP="USR2")
+        self.assertEqual(done.stdout, "")
+        self.assertRegex(done.stderr, r"\Aallomon run: ALLOMON_DUMP: recordings wait [^\n]+\n\Z")
+        done = self.run_it("-q", "sh", "-c", names, ALLOMON_DUMP="USR2", ALLOMON_PROFILE="live")
+        self.assertEqual((done.stdout, done.stderr), ("ALLOMON_DUMP=USR2\n", ""))
+
     def test_the_memory_file_is_named_with_its_inode(self):
         program = (
             "import os\n"
@@ -141,6 +191,16 @@ class HostTest(RunCase):
             "print(os.environ['ALLOMON_RECORD_INODE'] == f'{file.st_dev}:{file.st_ino}')\n"
         )
         self.assertEqual(self.run_it("-q", sys.executable, "-c", program).stdout, "True\n")
+
+    def test_orphans_leave_no_zombies(self):
+        """As the first process of a container it gets them all, and so does a subreaper."""
+        script = "(true & echo $! >pid); sleep 1; [ ! -e /proc/$(cat pid) ]"
+        become_reaper = lambda: ctypes.CDLL(None).prctl(36, 1, 0, 0, 0)  # noqa: E731
+        done = subprocess.run(
+            [ALLOMON, "run", "-q", "-o", "x.pb.gz", "sh", "-c", script], cwd=self.folder,
+            env=self.environment({}), preexec_fn=become_reaper, timeout=60,
+        )
+        self.assertEqual(done.returncode, 0)
 
     def test_memory_can_be_neither_cut_nor_grown(self):
         program = (
@@ -246,6 +306,26 @@ class ServiceTest(RunCase):
         )
         self.assertEqual(self.notified(self.folder + "/notify", send), [(b"BARRIER=1", True, 1)])
 
+    def test_a_manager_that_is_slow_hears_all(self):
+        """It has no room for so many: the kernel's queue has 10 places, or some hundreds."""
+        with open("/proc/sys/net/unix/max_dgram_qlen", encoding="utf-8") as file:
+            count = 5 * (int(file.read()) + 2)
+        with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as manager:
+            manager.bind(self.folder + "/notify")
+            manager.settimeout(30)
+            program = (
+                "import os, socket\n"
+                "to = os.environ['NOTIFY_SOCKET'].replace('@', '\\0')\n"
+                "s = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)\n"
+                f"for i in range({count}): s.sendto(b'STATUS=%d' % i, to)\n"
+            )
+            child = self.start("-q", sys.executable, "-c", program,
+                               NOTIFY_SOCKET=self.folder + "/notify")
+            time.sleep(0.5)
+            for i in range(count):
+                self.assertEqual(manager.recv(100), b"STATUS=%d" % i)
+            self.assertEqual(child.communicate(timeout=60), ("", ""))
+
     def test_a_manager_that_is_gone_or_none_keeps_nobody_waiting(self):
         send = "import os; print(os.environ['NOTIFY_SOCKET'][:12])"
         done = self.run_it("-q", sys.executable, "-c", send, NOTIFY_SOCKET="/nowhere")
@@ -296,6 +376,16 @@ class OutputTest(RunCase):
             done = self.run_it("-o", out, "touch", "ran")
             self.assertEqual((done.returncode, done.stdout), (2, ""))
             self.assertRegex(done.stderr, r"^allomon run: cannot write .*\n\Z")
+        self.assertEqual(self.files(), [])
+
+    def test_recording_that_was_written_over_is_lost(self):
+        program = (
+            "import os\n"
+            "fd = os.open(os.environ['ALLOMON_RECORD'], os.O_WRONLY)\n"
+            "os.pwrite(fd, bytes(64), 0)\n"
+        )
+        done = self.run_it("-o", "x.pb.gz", sys.executable, "-c", program)
+        self.assertRegex(done.stderr, r"^allomon run: the recording cannot .*; it is lost\n\Z")
         self.assertEqual(self.files(), [])
 
     def test_folder_that_vanishes_loses_nothing(self):
@@ -417,6 +507,31 @@ class SignalTest(RunCase):
                 self.assertEqual((out, child.returncode), ("got\n", 9), err)
                 self.assertIn("total", err)
 
+    def test_alarm_of_before_ends_the_program(self):
+        """`perl -e 'alarm 60; exec @ARGV'` is a time limit for whatever it executes."""
+        alarm = "import os, signal, sys; signal.alarm(1); os.execv(sys.argv[1], sys.argv[1:])"
+        done = subprocess.run(
+            [sys.executable, "-c", alarm, ALLOMON, "run", "-o", "x.pb.gz", "sleep", "30"],
+            cwd=self.folder, env=self.environment({}), capture_output=True, timeout=60,
+        )
+        self.assertEqual(done.returncode, -signal.SIGALRM, done.stderr)
+        self.assertEqual(self.files(), ["x.pb.gz"])
+
+    def test_program_dies_with_who_has_started_it_if_that_is_wanted(self):
+        die_with_parent = "import ctypes, os, sys; ctypes.CDLL(None).prctl(1, 9, 0, 0, 0); " \
+                          "os.execv(sys.argv[1], sys.argv[1:])"
+        script = 'python="$1"; shift; "$python" -c "$@" & wait'
+        child = subprocess.Popen(
+            ["sh", "-c", script, "sh", sys.executable, die_with_parent, ALLOMON, "run", "-q", "-o",
+             "x.pb.gz", "sh", "-c", "echo $$; exec sleep 60"],
+            cwd=self.folder, env=self.environment({}), stdout=subprocess.PIPE, encoding="utf-8",
+        )
+        self.addCleanup(child.stdout.close)
+        pid = int(child.stdout.readline())
+        child.kill()
+        child.wait()
+        self.wait_until(lambda: not os.path.exists(f"/proc/{pid}/exe"))
+
     def test_program_that_is_killed_leaves_a_file(self):
         child = self.start("-o", "x.pb.gz", "sh", "-c", "echo $$; exec sleep 60")
         pid = int(child.stdout.readline())
@@ -474,6 +589,21 @@ class TerminalTest(RunCase):
         os.write(terminal, b"\x03")
         self.read_until(terminal, b"next: ")
         self.assertEqual(self.ended(pid), -signal.SIGINT)
+
+    def test_hangup_of_the_terminal_reaches_the_program(self):
+        """The kernel sends it to the leader of the session alone."""
+        pid, terminal = pty.fork()
+        if pid == 0:
+            script = "trap 'exit 9' HUP; echo ready; for i in $(seq 600); do sleep 0.05; done"
+            os.chdir(self.folder)
+            command = [ALLOMON, "run", "-o", "x.pb.gz", "sh", "-c", script]
+            os.execve(ALLOMON, command, self.environment({}))
+        try:
+            self.read_until(terminal, b"ready")
+        finally:
+            os.close(terminal)
+        self.assertEqual(self.ended(pid), 9)
+        self.assertEqual(self.files(), ["x.pb.gz"])
 
     def test_ctrl_z_stops_and_fg_goes_on(self):
         pid, terminal = self.on_terminal("/bin/bash", "--norc", "-i", PS1="# ")

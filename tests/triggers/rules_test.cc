@@ -204,6 +204,15 @@ TEST(SettingsTest, TheWordThatIsWrongIsNamed) {
     EXPECT_FALSE(ParseSettings(text, &settings, &wrong)) << text;
     EXPECT_EQ(wrong, word);
   }
+  EXPECT_FALSE(ParseSettings("every=1s,keep=2,keep=3", &settings, &wrong));
+  EXPECT_EQ(wrong, "keep=3");
+}
+
+TEST(SettingsTest, FiveCopiesAreKeptUnlessSaid) {
+  Settings settings;
+  std::string_view wrong;
+  ASSERT_TRUE(ParseSettings("every=1s", &settings, &wrong));
+  EXPECT_EQ(settings.keep, 5u);
 }
 
 TEST(SettingsTest, WordsWithoutATriggerAreRefused) {

@@ -265,6 +265,26 @@ TEST_F(SaverTest, CopyHasTheSegmentsThatWereAddedSinceItsLook) {
   }
 }
 
+TEST_F(SaverTest, RecordingThatEndsDuringACopyIsNoFailure) {
+  static std::atomic<bool> is_copying{false};
+  Start(NewSaver("every=1s"));
+  Leak(1);
+  std::thread ends([this] {
+    while (!is_copying) usleep(100);
+    Stop();
+  });
+  RecordingCopy::SetStepForTesting([] {
+    is_copying = true;
+    usleep(300'000);
+  });
+  for (int i = 0; i < 600 && !is_copying; ++i) ChurnFor(100);
+  ends.join();
+  RecordingCopy::SetStepForTesting(nullptr);
+  ASSERT_TRUE(is_copying);
+  EXPECT_EQ(Said(), "");
+  EXPECT_EQ(Names(), std::set<std::string>{"x.rec"});
+}
+
 TEST_F(SaverTest, ChildHasCopiesOfItsOwn) {
   Start(NewSaver("every=1s"));
   Leak(1);

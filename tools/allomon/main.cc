@@ -1,4 +1,7 @@
 // The command `allomon`: a table of its commands.
+#include <fcntl.h>
+#include <unistd.h>
+
 #include <cstdio>
 #include <optional>
 #include <string>
@@ -225,6 +228,15 @@ allomon::CommandResult Run(const Arguments& args) {
   return allomon::UnknownCommand(args[0], program);
 }
 
+// A file that a command opens would get the number of a standard stream that is closed, and be
+// written to as that stream.  Reading and writing of a stream that is held fail as before, and a
+// program that is executed finds it closed.
+void HoldClosedStreams() {
+  int fd = STDIN_FILENO;
+  while (0 <= fd && fd <= STDERR_FILENO) fd = open("/", O_PATH | O_CLOEXEC);
+  if (fd >= 0) close(fd);
+}
+
 // Fails if output did not reach its file, which must not look like success.
 bool Print(const std::string& text) {
   return fwrite(text.data(), 1, text.size(), stdout) == text.size() && fflush(stdout) == 0;
@@ -233,6 +245,7 @@ bool Print(const std::string& text) {
 }  // namespace
 
 int main(int argc, char** argv) {
+  HoldClosedStreams();
   const allomon::CommandResult result = Run(Arguments(argv + (argc > 0), argv + argc));
   fputs(result.err.c_str(), stderr);
   if (Print(result.out)) return result.status;

@@ -1,6 +1,8 @@
 #include "tools/run/child.h"
 
 #include <fcntl.h>
+#include <signal.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -20,6 +22,14 @@ void Set(const Variable& variable) {
   }
   const std::string value = variable.value == "%p" ? std::to_string(getpid()) : variable.value;
   setenv(variable.name.c_str(), value.c_str(), 1);
+}
+
+// A process may be set to get a signal when its parent ends (PR_SET_PDEATHSIG).  SIGKILL cannot be
+// passed on, and a child does not inherit the setting.
+void DieAsParentDoes(pid_t parent, int death_signal) {
+  if (death_signal != SIGKILL) return;
+  prctl(PR_SET_PDEATHSIG, SIGKILL);
+  if (getppid() != parent) raise(SIGKILL);
 }
 
 // Runs in the child.  Writes errno to `report`, which closes by itself when the program is
@@ -66,7 +76,11 @@ StartedChild StartChild(const std::vector<std::string>& command, const Variables
                         const Signals& signals) {
   int report[2];
   if (pipe2(report, O_CLOEXEC) != 0) return {-1, errno};
+  const pid_t parent = getpid();
+  int death_signal = 0;
+  prctl(PR_GET_PDEATHSIG, &death_signal);
   const pid_t pid = fork();
+  if (pid == 0) DieAsParentDoes(parent, death_signal);
   if (pid == 0) Execute(command, variables, signals, report[1]);
   const int fork_error = errno;
   close(report[1]);

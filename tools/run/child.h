@@ -58,6 +58,9 @@ ChildChange AskForChild(pid_t pid);
 Variables ChildVariables(const Options& options, const std::string& library,
                          const MemoryFile& memory);
 
+// Whether the environment asks for flat profiles beside the recording.
+bool WritesProfiles();
+
 // ---- Finds the library that `allomon run` preloads.
 
 // Returns a value for LD_PRELOAD: the path of liballomon.so, or of liballomon-host.so with which

@@ -33,6 +33,11 @@ void AddServiceVariables(Variables* variables) {
 
 }  // namespace
 
+bool WritesProfiles() {
+  const char* const profile = getenv("ALLOMON_PROFILE");
+  return profile != nullptr && strcmp(profile, "idle") != 0 && strcmp(profile, "no") != 0;
+}
+
 Variables ChildVariables(const Options& options, const std::string& library,
                          const MemoryFile& memory) {
   Variables variables = {
@@ -54,6 +59,8 @@ Variables ChildVariables(const Options& options, const std::string& library,
   if (options.in_place_one_in > 0) {
     variables.push_back({"ALLOMON_IN_PLACE", "1/" + std::to_string(options.in_place_one_in)});
   }
+  // Each process would say that it waits for no signal.
+  if (!WritesProfiles()) variables.push_back({"ALLOMON_DUMP", "", false});
   // A program that idles would record when it is asked to.
   const char* const profile = getenv("ALLOMON_PROFILE");
   if (profile != nullptr && strcmp(profile, "idle") == 0) {

@@ -26,6 +26,8 @@ class ExitDesk {
   // Call at least every kMilliseconds.
   static constexpr int kMilliseconds = 2;
   void Attend();
+  // Whether a child of this process is a search whose end Attend() takes.
+  bool IsSearching(pid_t child) const { return searches_.count(child) > 0; }
   // Ends all searches.  Their processes go on to their exit.
   void Interrupt();
   // Waits for the searches that go on.  No process waits at the desk afterwards.

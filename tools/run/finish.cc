@@ -71,9 +71,11 @@ std::string WhoIsMain(const std::vector<Program>& programs) {
 // Saves the raw recording if no profile can be made of it, so that a corrected reader can still
 // read it.
 void SaveRaw(const MemoryFile& memory, const std::string& wanted, const std::string& why) {
+  const std::string copy = memory.Copy();
+  if (copy.empty()) return Say("the recording cannot be read: " + why + "; it is lost");
   std::string path = wanted + ".recording";
   std::string error;
-  if (SaveFile(memory.Copy(), &path, &error)) {
+  if (SaveFile(copy, &path, &error)) {
     Say("the recording cannot be read: " + why + "; it is kept as " + path);
   } else {
     Say("the recording cannot be read: " + why + "; and " + error);

@@ -19,8 +19,8 @@
 namespace allomon::run {
 namespace {
 
-constexpr size_t kMostBytes = 65536;      // systemd reads 4096
-constexpr size_t kMostDescriptors = 253;  // in one message: SCM_MAX_FD of Linux
+constexpr int kMostLastWaits = 100;
+constexpr timespec kLastWait = {0, 10'000'000};
 
 // False unless `name` is an address of a unix socket: a path, or '@' and an abstract name.
 bool ParseAddress(std::string_view name, sockaddr_un* address, socklen_t* size_bytes) {
@@ -114,37 +114,69 @@ NotifyRelay::~NotifyRelay() {
 }
 
 void NotifyRelay::Forward() {
-  while (ForwardOne()) {
+  while ((is_holding_ || Receive()) && Send()) {
   }
 }
 
-bool NotifyRelay::ForwardOne() {
-  static char text[kMostBytes];
-  alignas(cmsghdr) static char control[CMSG_SPACE(kMostDescriptors * sizeof(int))];
-  iovec bytes = {text, sizeof(text)};
+void NotifyRelay::ForwardLast() {
+  Forward();
+  for (int i = 0; i < kMostLastWaits && is_holding_; ++i) {
+    nanosleep(&kLastWait, nullptr);
+    Forward();
+  }
+}
+
+// Returns false if no message has arrived.
+bool NotifyRelay::Receive() {
+  iovec bytes = {text_, sizeof(text_)};
   msghdr message = {};
   message.msg_iov = &bytes;
   message.msg_iovlen = 1;
-  message.msg_control = control;
-  message.msg_controllen = sizeof(control);
-  const ssize_t got = recvmsg(from_, &message, MSG_CMSG_CLOEXEC | MSG_DONTWAIT);
-  if (got < 0) return errno == EINTR;
+  message.msg_control = control_;
+  message.msg_controllen = sizeof(control_);
+  ssize_t got = 0;
+  do {
+    got = recvmsg(from_, &message, MSG_CMSG_CLOEXEC | MSG_DONTWAIT);
+  } while (got < 0 && errno == EINTR);
+  if (got < 0) return false;
   const size_t received = static_cast<size_t>(got);
-  bytes.iov_len = RemoveMainProcess(text, received);
-  size_t descriptors = 0;
-  ForDescriptors(&message, [&](const int*, size_t count) { descriptors += count; });
-  if (descriptors == 0) message.msg_controllen = 0;
-  if (bytes.iov_len > 0 || received == 0) {
-    sockaddr_un address = target_.address;
-    message.msg_name = &address;
-    message.msg_namelen = target_.size_bytes;
-    while (sendmsg(to_, &message, MSG_NOSIGNAL | MSG_DONTWAIT) < 0 && errno == EINTR) {
-    }
-  }
+  held_bytes_ = RemoveMainProcess(text_, received);
+  held_control_bytes_ = message.msg_controllen;
+  is_holding_ = held_bytes_ > 0 || received == 0;
+  if (!is_holding_) CloseDescriptors();
+  return true;
+}
+
+// Returns false if the manager has no room for the message, which is then held.  A message that it
+// does not take for another reason is lost, as it would be for the program.
+bool NotifyRelay::Send() {
+  if (!is_holding_) return true;
+  sockaddr_un address = target_.address;
+  iovec bytes = {text_, held_bytes_};
+  msghdr message = {};
+  message.msg_name = &address;
+  message.msg_namelen = target_.size_bytes;
+  message.msg_iov = &bytes;
+  message.msg_iovlen = 1;
+  message.msg_control = control_;
+  message.msg_controllen = held_control_bytes_;
+  ssize_t sent = 0;
+  do {
+    sent = sendmsg(to_, &message, MSG_NOSIGNAL | MSG_DONTWAIT);
+  } while (sent < 0 && errno == EINTR);
+  if (sent < 0 && errno == EAGAIN) return false;
+  is_holding_ = false;
+  CloseDescriptors();
+  return true;
+}
+
+void NotifyRelay::CloseDescriptors() {
+  msghdr message = {};
+  message.msg_control = control_;
+  message.msg_controllen = held_control_bytes_;
   ForDescriptors(&message, [](const int* first, size_t count) {
     for (size_t i = 0; i < count; ++i) close(first[i]);
   });
-  return true;
 }
 
 }  // namespace allomon::run

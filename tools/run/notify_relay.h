@@ -5,8 +5,10 @@
 // forwards the messages with their descriptors.  Lines that name another main process are removed:
 // the manager must wait for `allomon run`, which ends after the program and with its status.
 //
-// Not thread-safe.  Never waits: messages for which the manager has no room are lost, as they would
-// be if the program sent them itself.
+// A message for which the manager has no room is held, and no other is received meanwhile: so the
+// program waits in its call, as it would if it sent to the manager itself.
+//
+// Not thread-safe.
 #ifndef ALLOMON_TOOLS_RUN_NOTIFY_RELAY_H_
 #define ALLOMON_TOOLS_RUN_NOTIFY_RELAY_H_
 
@@ -34,8 +36,12 @@ class NotifyRelay {
   // random part, because every process in the network namespace may send to it.
   const std::string& Address() const { return address_; }
 
-  // Forwards all messages that have arrived.
+  // Forwards all messages that have arrived.  If one is held, no signal tells when there is room:
+  // callers call again soon.
   void Forward();
+  bool IsHolding() const { return is_holding_; }
+  // The same when the program has ended.  Waits for room, at most a second.
+  void ForwardLast();
 
  private:
   struct Target {
@@ -45,12 +51,23 @@ class NotifyRelay {
   NotifyRelay(int from, int to, const Target& target, std::string address)
       : from_(from), to_(to), target_(target), address_(std::move(address)) {}
 
-  bool ForwardOne();
+  bool Receive();
+  bool Send();
+  void CloseDescriptors();
+
+  static constexpr size_t kMostBytes = 65536;      // systemd reads 4096
+  static constexpr size_t kMostDescriptors = 253;  // in one message: SCM_MAX_FD of Linux
 
   const int from_;
   const int to_;
   const Target target_;
   const std::string address_;
+  // The message that was received last, and whether it is still to be sent.
+  bool is_holding_ = false;
+  size_t held_bytes_ = 0;
+  size_t held_control_bytes_ = 0;
+  char text_[kMostBytes];
+  alignas(cmsghdr) char control_[CMSG_SPACE(kMostDescriptors * sizeof(int))];
 };
 
 }  // namespace allomon::run

@@ -1,5 +1,6 @@
 #include "tools/run/output_file.h"
 
+#include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -15,6 +16,7 @@ namespace allomon::run {
 namespace {
 
 constexpr size_t kLongestName = 64;
+constexpr int kMostNumbers = 1000;  // of files with one name in a folder
 constexpr std::string_view kEnds[] = {".pb.gz", ".gz", ".pb"};
 
 std::string FolderOf(const std::string& path) {
@@ -65,6 +67,25 @@ std::vector<std::string> Refuges() {
   return folders;
 }
 
+std::string Numbered(const std::string& path, int number) {
+  if (number == 1) return path;
+  const std::string_view end = EndOf(path);
+  return path.substr(0, path.size() - end.size()) + "." + std::to_string(number) + std::string(end);
+}
+
+// Makes an empty file, by the path or with a number in its name: the user has not chosen the
+// folder, so that a file in it stays.  Returns its path; "" if the folder takes no file.
+std::string NewFile(const std::string& path) {
+  for (int number = 1; number <= kMostNumbers; ++number) {
+    std::string place = Numbered(path, number);
+    const int fd = open(place.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, kPrivateMode);
+    if (fd >= 0) close(fd);
+    if (fd >= 0) return place;
+    if (errno != EEXIST) break;
+  }
+  return "";
+}
+
 }  // namespace
 
 std::string DefaultOutput(const std::string& program, pid_t pid) {
@@ -95,11 +116,14 @@ bool SaveFile(std::string_view contents, std::string* path, std::string* error) 
   error->clear();
   if (WriteFileAtomically(*path, contents, kPrivateMode, error)) return true;
   for (const std::string& folder : Refuges()) {
-    const std::string place = folder + "/" + BaseName(*path);
+    const std::string place = NewFile(folder + "/" + BaseName(*path));
+    if (place.empty()) continue;
     std::string other_error;
-    if (!WriteFileAtomically(place, contents, kPrivateMode, &other_error)) continue;
-    *path = place;
-    return true;
+    if (WriteFileAtomically(place, contents, kPrivateMode, &other_error)) {
+      *path = place;
+      return true;
+    }
+    unlink(place.c_str());
   }
   return false;
 }

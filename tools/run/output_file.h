@@ -24,9 +24,10 @@ absl::Status CheckOutput(const std::string& path);
 // True if other files may be put beside it: false for a device or a pipe.
 bool HasRoomBeside(const std::string& path);
 
-// Writes the file.  If that fails, writes one of the same name in $TMPDIR, $HOME, /tmp, /var/tmp or
-// /dev/shm, because a recording cannot be repeated.  `path` becomes the path written.  `error` is
-// empty, or a line that says why it is another path.  False if no place could be written.
+// Writes the file.  If that fails, writes a new one of the same name, with a number if there is one
+// already, in $TMPDIR, $HOME, /tmp, /var/tmp or /dev/shm, because a recording cannot be repeated.
+// `path` becomes the path written.  `error` is empty, or a line that says why it is another path.
+// False if no place could be written.
 bool SaveFile(std::string_view contents, std::string* path, std::string* error);
 
 }  // namespace allomon::run

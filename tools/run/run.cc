@@ -13,6 +13,7 @@
 #include "tools/leaks/suppressions.h"
 #include "tools/options/documents.h"
 #include "tools/options/recording_options.h"
+#include "tools/options/values.h"
 #include "tools/run/child.h"
 #include "tools/run/exit_desk.h"
 #include "tools/run/finish.h"
@@ -111,9 +112,31 @@ void SayIfMappingsAreWanted() {
       "ALLOMON_PROFILE=alloc or live counts them");
 }
 
+void SayIfDumpsAreWanted() {
+  if (getenv("ALLOMON_DUMP") == nullptr || WritesProfiles()) return;
+  Say("ALLOMON_DUMP: recordings wait for no signal, which may end the program; allomon save PID "
+      "writes what was recorded so far");
+}
+
 bool WantsHostsMalloc() {
   const char* const backend = getenv("ALLOMON_BACKEND");
   return backend != nullptr && strcmp(backend, "host") == 0;
+}
+
+// Variables that mean the same as options are refused where the options are.
+absl::Status CheckVariables(const Options& options) {
+  const char* const rate = getenv("ALLOMON_RATE");
+  double samples_per_word = 0;
+  if (rate != nullptr && !options.rate.samples_per_word &&
+      !options::ParseRate(rate, &samples_per_word).ok()) {
+    return absl::InvalidArgumentError(
+        "ALLOMON_RATE: \"" + std::string(rate) +
+        "\" is not a number of samples per word, above 0 and at most 1; give --rate, or unset it");
+  }
+  if (options.leaks == LeakCheck::kNone || !WantsHostsMalloc()) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      "--leaks and ALLOMON_BACKEND=host: the search needs the blocks of mimalloc; give one of "
+      "them");
 }
 
 // Reads the files of --suppressions and of the environment.
@@ -152,12 +175,13 @@ void SayWhatWasSearched(const Options& options, const ExitDesk& desk) {
 CommandResult Record(const Options& options, const std::string& library,
                      const heap::Patterns& suppressed) {
   SayIfMappingsAreWanted();
-  auto memory = MemoryFile::Create(options.limit_bytes);
-  if (!memory.ok()) return Bad(memory.status());
+  SayIfDumpsAreWanted();
   int signal = 0;
   CommandResult result;
   {
-    const Signals signals;
+    const Signals signals;  // before the memory file, which `ulimit -f` may refuse by SIGXFSZ
+    auto memory = MemoryFile::Create(options.limit_bytes);
+    if (!memory.ok()) return Bad(memory.status());
     const std::unique_ptr<NotifyRelay> relay =
         RelayOrNull();  // destroyed before `signals` unblocks SIGIO
     Variables variables = ChildVariables(options, library, **memory);
@@ -194,6 +218,8 @@ CommandResult RunRun(const std::vector<std::string>& args) {
   if (!options.ok()) return Bad(options.status());
   const auto answer = options::AnswerTo(*options, RunCommand().Text());
   if (answer.has_value()) return *answer;
+  const absl::Status variables = CheckVariables(*options);
+  if (!variables.ok()) return Bad(variables);
   const auto library = FindLibrary(ThisCommand(), options->keeps_malloc || WantsHostsMalloc());
   if (!library.ok()) return Bad(library.status());
   const absl::Status writable = CheckOutput(OutputToCheck(*options));

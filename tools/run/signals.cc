@@ -60,6 +60,18 @@ Signals::Signals() : taken_(Taken()) {
   sigaction(SIGCHLD, &action, &child_before_);
 }
 
+// A write that failed has left its signal, which would end this process when it is unblocked.
+Signals::~Signals() {
+  sigset_t of_writes;
+  sigemptyset(&of_writes);
+  sigaddset(&of_writes, SIGPIPE);
+  sigaddset(&of_writes, SIGXFSZ);
+  const timespec now = {0, 0};
+  while (sigtimedwait(&of_writes, nullptr, &now) > 0) {
+  }
+  Restore();
+}
+
 void Signals::Restore() const {
   sigaction(SIGCHLD, &child_before_, nullptr);
   sigprocmask(SIG_SETMASK, &blocked_before_, nullptr);
@@ -75,11 +87,14 @@ int Signals::Wait(int milliseconds, siginfo_t* info) const {
   }
 }
 
+// The kernel sends an alarm that was set before this program was executed, and the hangup of a
+// terminal to the leader of its session, to this process alone.
 bool IsToBePassedOn(int signal, const siginfo_t& info) {
   for (const int other : kNotForTheProgram) {
     if (signal == other) return false;
   }
-  return info.si_code != SI_KERNEL;
+  return info.si_code != SI_KERNEL || signal == SIGALRM ||
+         (signal == SIGHUP && getsid(0) == getpid());
 }
 
 bool IsRequestToEnd(int signal) {

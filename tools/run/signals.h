@@ -13,7 +13,7 @@ namespace allomon::run {
 class Signals {
  public:
   Signals();
-  ~Signals() { Restore(); }
+  ~Signals();
   Signals(const Signals&) = delete;
   Signals& operator=(const Signals&) = delete;
 

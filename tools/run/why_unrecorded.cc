@@ -101,7 +101,7 @@ std::string WhyNotElf(std::string_view bytes) {
     return "is linked statically, so that nothing can be preloaded; link it dynamically, or with "
            "liballomon.a (docs/install.md)";
   }
-  return "did not load the library, or ended before it allocated";
+  return "did not load the library, or the library has said why it records nothing";
 }
 
 }  // namespace

@@ -116,10 +116,28 @@ WorkResult RunWorker(const Signals& signals, const std::function<std::string(Wor
 
 namespace {
 
+// While the service manager has no room for a message.
+constexpr int kHoldingMilliseconds = 10;
+
 // Stops this process like the child, and continues the child after somebody has continued this
 // process.
 void StopWith(pid_t pid, int signal) {
   if (StopLike(signal)) kill(pid, SIGCONT);
+}
+
+}  // namespace
+
+namespace {
+
+// The first process of a container gets the orphans of all others, and nobody else can take their
+// ends.  An end that the desk waits for is left to it.
+void ReapOrphans(pid_t own, const ExitDesk* desk) {
+  siginfo_t ended = {};
+  while (waitid(P_ALL, 0, &ended, WEXITED | WNOHANG | WNOWAIT) == 0 && ended.si_pid != 0) {
+    if (ended.si_pid == own || (desk != nullptr && desk->IsSearching(ended.si_pid))) return;
+    waitpid(ended.si_pid, nullptr, 0);
+    ended = {};
+  }
 }
 
 }  // namespace
@@ -129,12 +147,19 @@ ChildChange WaitForChild(pid_t pid, const Signals& signals, const std::function<
   int wait_milliseconds = kFirstTickMilliseconds, waited_milliseconds = 0;
   for (;;) {
     const ChildChange change = AskForChild(pid);
-    // Forwards after asking for the child's state, so that the child's last messages are sent on.
     if (relay != nullptr) relay->Forward();
     if (desk != nullptr) desk->Attend();
-    if (change.state == ChildState::kEnded) return change;
+    ReapOrphans(pid, desk);
+    if (change.state == ChildState::kEnded) {
+      // The child's last messages may have arrived before its end was seen.
+      if (relay != nullptr) relay->ForwardLast();
+      return change;
+    }
     if (change.state == ChildState::kStopped) StopWith(pid, change.signal);
-    const int step_milliseconds = desk == nullptr ? wait_milliseconds : ExitDesk::kMilliseconds;
+    const bool is_holding = relay != nullptr && relay->IsHolding();
+    const int step_milliseconds = desk != nullptr ? ExitDesk::kMilliseconds
+                                  : is_holding    ? kHoldingMilliseconds
+                                                  : wait_milliseconds;
     siginfo_t info = {};
     const int signal = signals.Wait(step_milliseconds, &info);
     if (signal == 0) {

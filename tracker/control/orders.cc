@@ -81,6 +81,7 @@ const char* Orders::StartAt(const char* path, const Request& request) {
   recording::StartOptions options;
   options.path = path;
   options.rate = request.rate < 0 ? default_rate_ : request.rate;
+  if (options.rate == 0) return "its rate is 0, which samples nothing; give another by --rate";
   options.limit_bytes = request.limit_bytes == 0 ? default_limit_bytes_ : request.limit_bytes;
   options.seed = seed_ ? *seed_ : internal::RandomSeed();
   options.watcher = watcher_;

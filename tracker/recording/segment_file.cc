@@ -182,7 +182,9 @@ const char* SegmentFile::Join(int fd) {
 const char* SegmentFile::Map(int fd) {
   void* const pages = internal::MapLazyPages(nullptr, limit_bytes_, MAP_SHARED, fd);
   if (!sys::IsAddress(pages)) {
-    return "there are no addresses to map it; set a smaller ALLOMON_RECORD_LIMIT";
+    return IsOfDescriptor(path_)
+               ? "there are no addresses to map it; give allomon run a smaller --limit"
+               : "there are no addresses to map it; set a smaller ALLOMON_RECORD_LIMIT";
   }
   ALLOMON_DCHECK("inv.recording.segment", segment_count() > 1 && limit_bytes_ % kSegmentBytes == 0);
   base_ = static_cast<char*>(pages);

@@ -70,7 +70,7 @@ int RecordingCopy::Write(Recorder& recorder, const Standing& standing,
 // later is left out.
 int RecordingCopy::WriteProcesses(Recorder& recorder, CopyFile* file) {
   for (uint32_t segment = 1; segment < standing_.segments; ++segment) {
-    if (!ReadHeader(recorder, segment)) return EIO;
+    if (!ReadHeader(recorder, segment)) return ECANCELED;
     if (!IsProcess(segment_)) continue;
     const int error = WriteSegment(recorder, segment, file);
     if (error != 0) return error;
@@ -88,9 +88,9 @@ int RecordingCopy::WriteProcesses(Recorder& recorder, CopyFile* file) {
 // to.  So the end of the file is read again.
 int RecordingCopy::WriteOthers(Recorder& recorder, CopyFile* file) {
   const uint64_t serial = standing_.serial;
-  if (!recorder.Stand(&standing_) || standing_.serial != serial) return EIO;
+  if (!recorder.Stand(&standing_) || standing_.serial != serial) return ECANCELED;
   for (uint32_t segment = 0; segment < standing_.segments; ++segment) {
-    if (!ReadHeader(recorder, segment)) return EIO;
+    if (!ReadHeader(recorder, segment)) return ECANCELED;
     if (segment != 0 && IsProcess(segment_)) continue;
     const int error = WriteSegment(recorder, segment, file);
     if (error != 0) return error;
@@ -100,7 +100,7 @@ int RecordingCopy::WriteOthers(Recorder& recorder, CopyFile* file) {
 
 // Whole, at one moment.
 int RecordingCopy::WriteSegment(Recorder& recorder, uint32_t segment, CopyFile* file) {
-  if (!recorder.CopyBytes(standing_.serial, segment, 0, segment_, kSegmentBytes)) return EIO;
+  if (!recorder.CopyBytes(standing_.serial, segment, 0, segment_, kSegmentBytes)) return ECANCELED;
   // The recording itself does not have the heap, which it would say of an earlier moment.
   if (segment == standing_.process) RecordsOf<ProcessRecord>(segment_)->memory.heap = heap_;
   if (segment != 0) DropUnknown();

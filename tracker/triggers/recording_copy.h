@@ -20,8 +20,8 @@ class RecordingCopy {
   RecordingCopy& operator=(const RecordingCopy&) = delete;
 
   // Writes the recording into `file`, on which Begin() was called, with what is known of the heap.
-  // Returns 0 or an errno: EIO if the recording of `standing` has ended, EFBIG if the copy exceeds
-  // `ulimit -f`, or one of the disk.
+  // Returns 0 or an errno: ECANCELED if the recording of `standing` has ended, EFBIG if the copy
+  // exceeds `ulimit -f`, or one of the disk.
   int Write(recording::Recorder& recorder, const recording::Standing& standing,
             const recording::HeapPages& heap, CopyFile* file);
 

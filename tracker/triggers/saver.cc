@@ -152,6 +152,7 @@ void Saver::Save(Recorder& recorder, Reason reason) {
     if (error == 0) error = file_.Finish(NameOf(reason), settings_.keep);
     if (error != 0) file_.Abandon();
   }
+  if (error == ECANCELED) return;  // another thread has ended the recording
   if (error != 0) {
     rules_.NoteFailed(facts_.nanos);
     return SayFailure(reason, error);

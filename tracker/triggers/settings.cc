@@ -50,7 +50,7 @@ bool SetTime(std::string_view text, uint64_t* nanos) {
 
 bool SetKeep(std::string_view text, uint32_t* keep) {
   uint64_t number = 0;
-  if (!ParseNumber(text, 1, 99, &number)) return false;
+  if (*keep != 0 || !ParseNumber(text, 1, 99, &number)) return false;
   *keep = static_cast<uint32_t>(number);
   return true;
 }
@@ -79,6 +79,7 @@ bool HasTrigger(const Settings& settings) {
 
 bool ParseSettings(std::string_view text, Settings* settings, std::string_view* wrong) {
   *settings = {};
+  settings->keep = 0;  // not said yet
   while (true) {
     const size_t comma = text.find(',');
     *wrong = text.substr(0, comma);
@@ -87,6 +88,7 @@ bool ParseSettings(std::string_view text, Settings* settings, std::string_view* 
     text.remove_prefix(comma + 1);
   }
   *wrong = {};
+  if (settings->keep == 0) settings->keep = Settings().keep;
   return HasTrigger(*settings);
 }
 
