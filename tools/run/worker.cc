@@ -125,10 +125,6 @@ void StopWith(pid_t pid, int signal) {
   if (StopLike(signal)) kill(pid, SIGCONT);
 }
 
-}  // namespace
-
-namespace {
-
 // The first process of a container gets the orphans of all others, and nobody else can take their
 // ends.  An end that the desk waits for is left to it.
 void ReapOrphans(pid_t own, const ExitDesk* desk) {
