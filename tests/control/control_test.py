@@ -198,6 +198,19 @@ class ControlTest(unittest.TestCase):
         self.assertEqual(server.end(), "")
         self.assertEqual(server.process.returncode, 0)
 
+    def test_what_an_earlier_recording_has_lost_is_nothing_of_this_one(self):
+        server = self.start()
+        unreachable = []
+        for _ in range(2):
+            self.ask(server, "start", "--exact")
+            server.do("k 1")
+            shown = self.allomon("report", server.pid, "--leaks", "--json")
+            self.assertEqual(shown.returncode, 0, shown.stderr)
+            rows = {row["function"]: row for row in json.loads(shown.stdout)["leaks"]}
+            unreachable.append(rows["Keep"]["unreachable"])
+            self.ask(server, "stop")
+        self.assertEqual(unreachable, [0, 0])
+
     def test_the_environment_says_what_start_does_not(self):
         path = os.path.join(self.folder, "mine.%p.rec")
         server = self.start(ALLOMON_RECORD=path, ALLOMON_RATE="1")
