@@ -55,7 +55,7 @@ absl::StatusOr<process_map::Entries> ReadEntries(const ProcessFile& memory,
 absl::StatusOr<heap::HeapProfile> ReadOwnRecording(const Process& process,
                                                    const std::vector<Area>& areas,
                                                    recording::RecordingOptions options) {
-  options.running_id = process.OwnId();
+  options.running = {process.pid(), process.OwnId()};
   options.seen_nanos = recording::NanosSinceStart;
   for (const Area& area : areas) {
     if (area.use != Use::kRecording) continue;

@@ -205,7 +205,7 @@ absl::StatusOr<HeapProfile> LoadProcess(uint32_t pid, const LoadOptions& options
   const auto path = RecordingMappedBy(pid);
   if (!path.ok()) return path.status();
   recording::RecordingOptions chosen = OptionsOf(options);
-  chosen.running_id = process::IdInside(pid);
+  chosen.running = process::IdsOf(pid);
   chosen.seen_nanos = recording::NanosSinceStart;
   return ChooseProgram("process " + std::to_string(pid), options.program,
                        recording::ReadRecordingProfiles(*path, chosen));
