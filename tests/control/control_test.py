@@ -515,6 +515,18 @@ class ControlTest(unittest.TestCase):
             self.assertEqual(os.path.basename(json.loads(shown.stdout)["program"]), "server")
             self.assertLess(json.loads(shown.stdout)["alloc_bytes"], 2e7, view)
 
+    def test_a_fork_that_has_allocated_nothing_is_not_its_parent(self):
+        server = self.start_recorded()
+        child = int(server.do("f"))
+        shown = self.allomon("report", child)
+        self.assertEqual(
+            (shown.returncode, shown.stdout, shown.stderr),
+            (2, "", f"allomon report: process {child}: nothing is recorded of it yet; read it "
+             "again when it has begun to allocate\n"))
+        top = self.allomon("top", server.pid, "--once", "--all-children", "--metric=live")
+        self.assertEqual((top.returncode, top.stderr), (0, ""))
+        self.assertRegex(top.stdout, r"\nLeak ")
+
     def test_one_that_records_nothing_is_no_profile(self):
         plain = self.allomon("report", os.getpid())
         self.assertEqual((plain.returncode, plain.stdout), (2, ""))

@@ -103,8 +103,10 @@ std::string NameOf(const FoundRecording& found) {
 
 void AddDescendants(uint32_t pid, std::vector<std::string>* recordings) {
   for (const uint32_t child : DescendantsOf(pid)) {
-    const auto recording = RecordingOf(child);
-    if (recording.ok() && access(recording->c_str(), R_OK) == 0) recordings->push_back(*recording);
+    const auto found = FindRecording(child);
+    if (!found.ok() || access(found->path.c_str(), R_OK) != 0) continue;
+    if (found->running.pid != 0 && !load::HasAnyOf(found->running, found->path)) continue;
+    recordings->push_back(NameOf(*found));
   }
 }
 

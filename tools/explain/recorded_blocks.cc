@@ -57,15 +57,17 @@ absl::StatusOr<heap::HeapProfile> ReadOwnRecording(const Process& process,
                                                    recording::RecordingOptions options) {
   options.running = {process.pid(), process.OwnId()};
   options.seen_nanos = recording::NanosSinceStart;
+  absl::Status why_not = absl::FailedPreconditionError(
+      "it records nothing, so no block of it is known: allomon ctl " +
+      std::to_string(process.pid()) + " start, or allomon run from its start on");
   for (const Area& area : areas) {
     if (area.use != Use::kRecording) continue;
     auto profiles =
         recording::ReadRecordingProfiles(MappedRecording(process, area), "its recording", options);
     if (profiles.ok()) return std::move(profiles->front());
+    why_not = profiles.status();
   }
-  return absl::FailedPreconditionError(
-      "it records nothing, so no block of it is known: allomon ctl " +
-      std::to_string(process.pid()) + " start, or allomon run from its start on");
+  return why_not;
 }
 
 void RecordedBlocks::Add(const ReadMemory& read, const process_map::Entries& entries,

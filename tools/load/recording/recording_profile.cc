@@ -222,7 +222,12 @@ absl::StatusOr<std::vector<heap::HeapProfile>> ReadRecordingProfiles(
     return Error(name, "no process has recorded anything yet" + why +
                            "; read it again when the program has begun to allocate");
   }
-  if (!KeepChosen(options, &recording.processes)) return Error(name, "no such process");
+  if (!KeepChosen(options, &recording.processes)) {
+    return Error(name, options.running.pid == 0
+                           ? "no such process"
+                           : "nothing is recorded of it yet; read it again when it has begun to "
+                             "allocate");
+  }
   if (options.seen_nanos != nullptr) {
     for (Process& process : recording.processes) EndAt(options.seen_nanos(process), &process);
   }
