@@ -527,6 +527,20 @@ class ControlTest(unittest.TestCase):
         self.assertEqual((top.returncode, top.stderr), (0, ""))
         self.assertRegex(top.stdout, r"\nLeak ")
 
+    def test_one_whose_allomon_run_has_ended_goes_on_to_record(self):
+        drop = ["setpriv", "--bounding-set=-all", "--inh-caps=-all"] if os.geteuid() == 0 else []
+        run = [*drop, ALLOMON, "run", "-o", os.path.join(self.folder, "run.pb.gz"), "--"]
+        server = Server(self.folder, wrapper=run)
+        self.addCleanup(server.process.communicate)
+        self.addCleanup(os.kill, server.pid, signal.SIGKILL)
+        server.process.kill()
+        server.process.wait()
+        server.do("l 3")
+        shown = subprocess.run([*drop, ALLOMON, "report", str(server.pid)], capture_output=True,
+                               encoding="utf-8", timeout=120)
+        self.assertEqual((shown.returncode, shown.stdout), (2, ""))
+        self.assertIn("records for an allomon run that has ended", shown.stderr)
+
     def test_one_that_records_nothing_is_no_profile(self):
         plain = self.allomon("report", os.getpid())
         self.assertEqual((plain.returncode, plain.stdout), (2, ""))

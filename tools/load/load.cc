@@ -272,6 +272,14 @@ absl::StatusOr<std::string> RecordingMappedBy(uint32_t pid) {
   }
   const auto path = std::find_if(paths->begin(), paths->end(), IsRecordingFile);
   if (path != paths->end()) return *path;
+  const std::string memory_file = std::string("/memfd:") + recording::kMemoryFileName;
+  if (std::any_of(paths->begin(), paths->end(),
+                  [&](const std::string& each) { return each.rfind(memory_file, 0) == 0; })) {
+    return absl::PermissionDeniedError(
+        name +
+        " records for an allomon run that has ended, or no longer is its ancestor: ask as "
+        "root, who alone may open the file");
+  }
   return absl::FailedPreconditionError(name + " records nothing: allomon ctl " +
                                        std::to_string(pid) +
                                        " start, or allomon run from its start on");

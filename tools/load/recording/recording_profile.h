@@ -70,6 +70,9 @@ struct RecordingOptions {
   std::function<void(uint64_t done, uint64_t all)> progress = nullptr;
 };
 
+// The name of the file of memory into which the processes of allomon run record.
+inline constexpr char kMemoryFileName[] = "allomon-recording";
+
 // True if a file with these first bytes is a recording.
 bool LooksLikeRecording(std::string_view first_bytes);
 
