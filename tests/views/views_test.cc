@@ -419,6 +419,17 @@ TEST(ViewsTest, ThreadsOfOneNameAreOneRow) {
   EXPECT_THAT(text, HasSubstr("300,000,000  +1.0%"));
 }
 
+// Blocks of a thread are no better known than those of all.
+TEST(ViewsTest, BlocksOfThreadsHaveIntervals) {
+  const Object shown = Object::parse(
+      Json(Server().profile, {"--view=threads", "--metric=alloc", "--blocks"}))["threads"];
+  EXPECT_EQ(shown.size(), 2u);
+  for (const Object& row : shown) {
+    EXPECT_LT(double{row["allocated_low"]}, double{row["allocated"]}) << row;
+    EXPECT_GT(double{row["allocated_high"]}, double{row["allocated"]}) << row;
+  }
+}
+
 TEST(ViewsTest, ThreadsHaveAColumnOfTheMetricOrItIsSaid) {
   heap::HeapProfile profile = Server().profile;
   for (heap::Sample& sample : profile.samples) sample.thread = 0;
