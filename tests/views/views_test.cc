@@ -639,6 +639,30 @@ TEST(ViewsTest, TableThatOnlyGrowsHidesNoLeak) {
   EXPECT_EQ(verdict()["log"], "kept");
 }
 
+// Nearly all was allocated at once, so that no generations by allocation tell anything.
+TEST(ViewsTest, WhatIsSetUpAtTheStartHidesNoLeak) {
+  HandMade made;
+  made.profile.duration_seconds = 16;
+  made.profile.timeline = {{0.1, 5e9, 5e9, 5e9}, {16, 5.066e9, 5.066e9, 5.066e9}};
+  const auto add = [&](const char* where, double bytes, double blocks, double seconds) {
+    heap::Sample& sample = made.Add({where}, bytes, blocks, blocks);
+    heap::AgeCell cell;
+    cell.log2_nanos = static_cast<uint8_t>(std::log2(seconds * 1e9));
+    cell.amount = sample[Metric::kLive];
+    sample.ages.push_back(cell);
+  };
+  add("pool", 5e6, 1000, 15);
+  for (const double seconds : {12, 6, 3, 1}) add("leak", 100, seconds * 3e4, seconds);
+  for (const double seconds : {12, 1}) add("idle", 100, 1e5, seconds);
+  const Object report = Object::parse(Json(made.profile, {"--leaks"}));
+  std::map<std::string, Object> rows;
+  for (const Object& row : report["leaks"]) rows[row["function"]] = row;
+  EXPECT_EQ(rows["leak"]["verdict"], "grows");
+  EXPECT_GT(double{rows["leak"]["growth_low"]}, 1e6);
+  EXPECT_EQ(rows["pool"]["verdict"], "kept");
+  EXPECT_EQ(rows["idle"]["verdict"], "no allocations in the window");
+}
+
 TEST(SourceTest, AmountsStandBesideTheLines) {
   std::ofstream("story.cc") << "// 1\n// 2\nvoid parse() {\n\twork();\n  more();\n}\n";
   HandMade made;
