@@ -663,6 +663,27 @@ TEST(ViewsTest, WhatIsSetUpAtTheStartHidesNoLeak) {
   EXPECT_EQ(rows["idle"]["verdict"], "no allocations in the window");
 }
 
+// The table that one line filled, and the blocks that another one leaks, are one function's.
+TEST(ViewsTest, ATableThatIsKeptHidesNoLeak) {
+  HandMade made;
+  made.profile.duration_seconds = 16;
+  const auto add = [&](const char* where, double bytes, double blocks, double seconds, bool dead) {
+    heap::Sample& sample = made.Add({where}, bytes, blocks, dead ? 0 : blocks);
+    heap::AgeCell cell;
+    cell.log2_nanos = static_cast<uint8_t>(std::log2(seconds * 1e9));
+    if (!dead) cell.eighth = heap::EighthOf(static_cast<uint64_t>(seconds * 1e9));
+    cell.amount = sample[Metric::kAllocated];
+    (dead ? sample.deaths : sample.ages).push_back(cell);
+  };
+  add("serve@a.cc:6", 64 << 20, 1, 3, true);
+  add("serve@a.cc:6", 128 << 20, 1, 12, false);
+  for (const double seconds : {12, 6, 3, 1}) {
+    add("serve@a.cc:3", 100, seconds * 3e4, seconds, false);
+  }
+  const Object report = Object::parse(Json(made.profile, {"--leaks"}));
+  EXPECT_EQ(report["leaks"][0]["verdict"], "grows") << report;
+}
+
 TEST(SourceTest, AmountsStandBesideTheLines) {
   std::ofstream("story.cc") << "// 1\n// 2\nvoid parse() {\n\twork();\n  more();\n}\n";
   HandMade made;

@@ -440,7 +440,8 @@ Verdict VerdictOf(const Survivors& survivors, const Generations& generations) {
   if (has_outlived && heap::IsSure(survivors.outlived)) return Verdict::kOutlived;
   if (survivors.steps_bytes > survivors.aged_bytes) {
     const double young = survivors.young_steps_bytes / survivors.steps_bytes;
-    return young < 1 - kNearlyAll ? Verdict::kKept : Verdict::kSteps;
+    if (young >= 1 - kNearlyAll) return Verdict::kSteps;
+    return SurelyGrows(survivors.growth, generations) ? Verdict::kGrows : Verdict::kKept;
   }
   if (!(survivors.aged_bytes > 0)) return Verdict::kUnknown;
   const double young = survivors.young_bytes / survivors.aged_bytes;
