@@ -6,6 +6,7 @@ or below a root folder of its own.  It is process 1 or 2 of its pid namespace.
 """
 
 import ctypes
+import json
 import os
 import signal
 import struct
@@ -230,6 +231,31 @@ class ContainersTest(unittest.TestCase):
         self.assertEqual(len(files), CONTAINERS, files)
         for file in files:
             self.assertIn("Leak", self.allomon("report", self.path("volume/" + file)))
+
+    def test_processes_1_of_one_recording_are_told_apart(self):
+        if os.geteuid() != 0:
+            self.skipTest("NOT TESTED: a user namespace would not reach the file of the recording")
+        container = "unshare --pid --fork --kill-child " + SERVER
+        script = "".join(f"(echo l {mib}; exec sleep 60) | {container} & " for mib in (3, 1))
+        run = subprocess.Popen(
+            [ALLOMON, "run", "-q", "--exact", "-o", "x.pb.gz", "sh", "-c", script + "wait"],
+            env={**os.environ, "ALLOMON_LIBRARY": LIBRARY}, stdout=subprocess.PIPE,
+            encoding="utf-8", cwd=self.folder, start_new_session=True)
+        self.addCleanup(run.communicate)
+        self.addCleanup(os.killpg, run.pid, signal.SIGKILL)
+        answers = sorted(run.stdout.readline() for _ in range(4))
+        self.assertEqual(answers, ["done\n", "done\n", "ready\n", "ready\n"])
+        live = []
+        for pid in subprocess.run(["pgrep", "-s", str(run.pid), "server"], capture_output=True,
+                                  encoding="utf-8", check=True).stdout.split():
+            self.assertEqual(id_inside(pid), "1")
+            for view in ("--view=functions", "--leaks"):
+                rows = json.loads(self.allomon("report", "--json", view, pid))
+                row = next(row for row in rows.get("leaks") or rows["functions"]
+                           if row["function"] == "Leak")
+                live.append(row["live"] if view == "--leaks" else row["self"])
+        sizes = [mib * (1 << 20) // 1000 * 1000 for mib in (1, 3)]
+        self.assertEqual(sorted(live), sorted(2 * sizes))
 
 
 if __name__ == "__main__":

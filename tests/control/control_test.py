@@ -198,6 +198,19 @@ class ControlTest(unittest.TestCase):
         self.assertEqual(server.end(), "")
         self.assertEqual(server.process.returncode, 0)
 
+    def test_what_an_earlier_recording_has_lost_is_nothing_of_this_one(self):
+        server = self.start()
+        unreachable = []
+        for _ in range(2):
+            self.ask(server, "start", "--exact")
+            server.do("k 1")
+            shown = self.allomon("report", server.pid, "--leaks", "--json")
+            self.assertEqual(shown.returncode, 0, shown.stderr)
+            rows = {row["function"]: row for row in json.loads(shown.stdout)["leaks"]}
+            unreachable.append(rows["Keep"]["unreachable"])
+            self.ask(server, "stop")
+        self.assertEqual(unreachable, [0, 0])
+
     def test_the_environment_says_what_start_does_not(self):
         path = os.path.join(self.folder, "mine.%p.rec")
         server = self.start(ALLOMON_RECORD=path, ALLOMON_RATE="1")
@@ -509,6 +522,32 @@ class ControlTest(unittest.TestCase):
             self.assertEqual((shown.returncode, shown.stderr), (0, ""))
             self.assertEqual(os.path.basename(json.loads(shown.stdout)["program"]), "server")
             self.assertLess(json.loads(shown.stdout)["alloc_bytes"], 2e7, view)
+
+    def test_a_fork_that_has_allocated_nothing_is_not_its_parent(self):
+        server = self.start_recorded()
+        child = int(server.do("f"))
+        shown = self.allomon("report", child)
+        self.assertEqual(
+            (shown.returncode, shown.stdout, shown.stderr),
+            (2, "", f"allomon report: process {child}: nothing is recorded of it yet; read it "
+             "again when it has begun to allocate\n"))
+        top = self.allomon("top", server.pid, "--once", "--all-children", "--metric=live")
+        self.assertEqual((top.returncode, top.stderr), (0, ""))
+        self.assertRegex(top.stdout, r"\nLeak ")
+
+    def test_one_whose_allomon_run_has_ended_goes_on_to_record(self):
+        drop = ["setpriv", "--bounding-set=-all", "--inh-caps=-all"] if os.geteuid() == 0 else []
+        run = [*drop, ALLOMON, "run", "-o", os.path.join(self.folder, "run.pb.gz"), "--"]
+        server = Server(self.folder, wrapper=run)
+        self.addCleanup(server.process.communicate)
+        self.addCleanup(os.kill, server.pid, signal.SIGKILL)
+        server.process.kill()
+        server.process.wait()
+        server.do("l 3")
+        shown = subprocess.run([*drop, ALLOMON, "report", str(server.pid)], capture_output=True,
+                               encoding="utf-8", timeout=120)
+        self.assertEqual((shown.returncode, shown.stdout), (2, ""))
+        self.assertIn("records for an allomon run that has ended", shown.stderr)
 
     def test_one_that_records_nothing_is_no_profile(self):
         plain = self.allomon("report", os.getpid())

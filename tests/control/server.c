@@ -1,8 +1,8 @@
 // A server for tests: reads one command per line from its standard input, and answers each by a
 // line.  a N: allocates N MiB in blocks of 64 bytes and frees them.  l N: leaks N MiB in blocks of
-// 1,000 bytes.  t N: as a, on a thread with the smallest stack.  f: forks a child that is a server
-// itself, on a pipe that the parent passes lines on to as "c LINE".  d: changes its folder to the
-// root.  q: ends.
+// 1,000 bytes.  k N: as l, but refers to them until the next k.  t N: as a, on a thread with the
+// smallest stack.  f: forks a child that is a server itself, on a pipe that the parent passes lines
+// on to as "c LINE".  d: changes its folder to the root.  q: ends.
 #include <limits.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -22,6 +22,17 @@ __attribute__((noinline)) static void Churn(long mib) {
 
 __attribute__((noinline)) static void Leak(long mib) {
   for (long i = 0; i < mib * (1 << 20) / 1000; ++i) g_kept = memset(malloc(1000), 1, 1000);
+}
+
+static void* volatile g_chain;
+
+__attribute__((noinline)) static void Keep(long mib) {
+  g_chain = NULL;
+  for (long i = 0; i < mib * (1 << 20) / 1000; ++i) {
+    void** const block = malloc(1000);
+    *block = g_chain;
+    g_chain = block;
+  }
 }
 
 static void* ChurnOnThread(void* mib) {
@@ -76,6 +87,7 @@ int main(void) {
     }
     if (line[0] == 'a') Churn(number);
     if (line[0] == 'l') Leak(number);
+    if (line[0] == 'k') Keep(number);
     if (line[0] == 'd' && chdir("/") != 0) abort();
     if (line[0] == 't') ChurnOnSmallStack(number);
     printf("done\n");

@@ -190,6 +190,20 @@ class Explain(Case):
         (live,) = [row for row in json.loads(done.stdout)["rows"] if row["id"] == "live"]
         self.assertEqual(live["name"], "live blocks, as asked for")
 
+    def test_a_fork_has_blocks_that_its_recording_does_not_have(self):
+        script = "my @kept = map { 'x' x 1000 } 1 .. 5000; $| = 1; " \
+            "if (fork) { wait; exit } push @kept, 'y' x 1e6; print qq(ready\\n); <STDIN>"
+        host = self.spawn(
+            ["perl", "-e", script], {"LD_PRELOAD": LIBRARY, "ALLOMON_RECORD": self.path("rec")})
+        (child,) = subprocess.check_output(["pgrep", "-P", str(host.pid)], text=True).split()
+        done = self.run_plain([ALLOMON, "explain", child, "--format=json"])
+        self.assertEqual(done.returncode, 0, done.stderr)
+        found = json.loads(done.stdout)
+        rows = {row["id"]: row for row in found["rows"]}
+        self.assertGreater(rows["live"]["resident_bytes"], 6_000_000)
+        self.assertNotIn("rounding", rows)
+        self.assertIn("before the fork", found["notes"][0])
+
     def test_every_block_is_sampled(self):
         """Then live blocks lie in Allomon's own range, whose classes are others."""
         found, rows = self.explain(

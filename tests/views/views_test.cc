@@ -419,6 +419,17 @@ TEST(ViewsTest, ThreadsOfOneNameAreOneRow) {
   EXPECT_THAT(text, HasSubstr("300,000,000  +1.0%"));
 }
 
+// Blocks of a thread are no better known than those of all.
+TEST(ViewsTest, BlocksOfThreadsHaveIntervals) {
+  const Object shown = Object::parse(
+      Json(Server().profile, {"--view=threads", "--metric=alloc", "--blocks"}))["threads"];
+  EXPECT_EQ(shown.size(), 2u);
+  for (const Object& row : shown) {
+    EXPECT_LT(double{row["allocated_low"]}, double{row["allocated"]}) << row;
+    EXPECT_GT(double{row["allocated_high"]}, double{row["allocated"]}) << row;
+  }
+}
+
 TEST(ViewsTest, ThreadsHaveAColumnOfTheMetricOrItIsSaid) {
   heap::HeapProfile profile = Server().profile;
   for (heap::Sample& sample : profile.samples) sample.thread = 0;
@@ -635,6 +646,51 @@ TEST(ViewsTest, LeaksSayThatMostWasFreedSinceThePeak) {
   EXPECT_THAT(Shown(made.profile, {"--leaks"}), HasSubstr("\n89.1% of the peak was freed again"));
   sample[Metric::kLive] = {20, 2e7};
   EXPECT_THAT(Shown(made.profile, {"--leaks"}), Not(HasSubstr("of the peak")));
+}
+
+// Nearly all was allocated at once, so that no generations by allocation tell anything.
+TEST(ViewsTest, WhatIsSetUpAtTheStartHidesNoLeak) {
+  HandMade made;
+  made.profile.duration_seconds = 16;
+  made.profile.timeline = {{0.1, 5e9, 5e9, 5e9}, {16, 5.066e9, 5.066e9, 5.066e9}};
+  const auto add = [&](const char* where, double bytes, double blocks, double seconds) {
+    heap::Sample& sample = made.Add({where}, bytes, blocks, blocks);
+    heap::AgeCell cell;
+    cell.log2_nanos = static_cast<uint8_t>(std::log2(seconds * 1e9));
+    cell.amount = sample[Metric::kLive];
+    sample.ages.push_back(cell);
+  };
+  add("pool", 5e6, 1000, 15);
+  for (const double seconds : {12, 6, 3, 1}) add("leak", 100, seconds * 3e4, seconds);
+  for (const double seconds : {12, 1}) add("idle", 100, 1e5, seconds);
+  const Object report = Object::parse(Json(made.profile, {"--leaks"}));
+  std::map<std::string, Object> rows;
+  for (const Object& row : report["leaks"]) rows[row["function"]] = row;
+  EXPECT_EQ(rows["leak"]["verdict"], "grows");
+  EXPECT_GT(double{rows["leak"]["growth_low"]}, 1e6);
+  EXPECT_EQ(rows["pool"]["verdict"], "kept");
+  EXPECT_EQ(rows["idle"]["verdict"], "no allocations in the window");
+}
+
+// The table that one line filled, and the blocks that another one leaks, are one function's.
+TEST(ViewsTest, ATableThatIsKeptHidesNoLeak) {
+  HandMade made;
+  made.profile.duration_seconds = 16;
+  const auto add = [&](const char* where, double bytes, double blocks, double seconds, bool dead) {
+    heap::Sample& sample = made.Add({where}, bytes, blocks, dead ? 0 : blocks);
+    heap::AgeCell cell;
+    cell.log2_nanos = static_cast<uint8_t>(std::log2(seconds * 1e9));
+    if (!dead) cell.eighth = heap::EighthOf(static_cast<uint64_t>(seconds * 1e9));
+    cell.amount = sample[Metric::kAllocated];
+    (dead ? sample.deaths : sample.ages).push_back(cell);
+  };
+  add("serve@a.cc:6", 64 << 20, 1, 3, true);
+  add("serve@a.cc:6", 128 << 20, 1, 12, false);
+  for (const double seconds : {12, 6, 3, 1}) {
+    add("serve@a.cc:3", 100, seconds * 3e4, seconds, false);
+  }
+  const Object report = Object::parse(Json(made.profile, {"--leaks"}));
+  EXPECT_EQ(report["leaks"][0]["verdict"], "grows") << report;
 }
 
 TEST(SourceTest, AmountsStandBesideTheLines) {

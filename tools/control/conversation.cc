@@ -130,7 +130,7 @@ absl::StatusOr<bool> OwnRecording::Begin(const Order& start, double wait_seconds
   auto parent = PageClient::Open(pid_);
   if (!parent.ok()) {
     const auto found = FindRecording(pid_);
-    if (found.ok() && found->running_id != 0) return true;  // from its start on
+    if (found.ok() && found->running.pid != 0) return true;  // from its start on
     return parent.status();
   }
   for_children_ = start.for_children;

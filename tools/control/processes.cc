@@ -97,10 +97,16 @@ absl::StatusOr<std::string> RecordingOfEnded(uint32_t pid, const absl::Status& w
   return why;
 }
 
+std::string NameOf(const FoundRecording& found) {
+  return found.running.pid != 0 ? FolderOf(found.running.pid) : found.path;
+}
+
 void AddDescendants(uint32_t pid, std::vector<std::string>* recordings) {
   for (const uint32_t child : DescendantsOf(pid)) {
-    const auto recording = RecordingOf(child);
-    if (recording.ok() && access(recording->c_str(), R_OK) == 0) recordings->push_back(*recording);
+    const auto found = FindRecording(child);
+    if (!found.ok() || access(found->path.c_str(), R_OK) != 0) continue;
+    if (found->running.pid != 0 && !load::HasAnyOf(found->running, found->path)) continue;
+    recordings->push_back(NameOf(*found));
   }
 }
 
@@ -162,7 +168,7 @@ absl::StatusOr<FoundRecording> FindRecording(uint32_t pid) {
   const auto client = PageClient::Open(pid);
   if (!client.ok()) {
     const auto mapped = load::RecordingMappedBy(pid);
-    if (mapped.ok()) return FoundRecording{*mapped, process::IdInside(pid)};
+    if (mapped.ok()) return FoundRecording{*mapped, process::IdsOf(pid)};
     const auto ended = RecordingOfEnded(pid, client.status());
     if (!ended.ok()) return ended.status();
     return FoundRecording{*ended};
@@ -178,7 +184,7 @@ absl::StatusOr<FoundRecording> FindRecording(uint32_t pid) {
 absl::StatusOr<std::string> RecordingOf(uint32_t pid) {
   const auto found = FindRecording(pid);
   if (!found.ok()) return found.status();
-  return found->running_id != 0 ? FolderOf(pid) : found->path;
+  return NameOf(*found);
 }
 
 absl::StatusOr<std::vector<std::string>> RecordingsOf(uint32_t pid, bool with_descendants) {

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "tools/process/places.h"
 
 namespace allomon::control {
 
@@ -42,9 +43,9 @@ std::optional<bool> HasMapped(uint32_t pid, const std::string& part_of_path);
 
 struct FoundRecording {
   std::string path;  // by which this process opens it
-  // The process's id in its own namespace, if it takes no requests and records from its start on,
-  // by a variable or for `allomon run`: then the file may have other processes, too.  Otherwise 0.
-  uint32_t running_id = 0;
+  // The process, if it takes no requests and records from its start on, by a variable or for
+  // `allomon run`: then the file may have other processes, too.  Otherwise none.
+  process::Ids running = {};
 };
 // Finds the current recording, or the last one.  Works also for a process that has ended, if its
 // recording had the default name.

@@ -33,11 +33,17 @@ AskedFor AskedForOf(const heap::HeapProfile& profile) {
 absl::StatusOr<AskedFor> ReadAskedFor(const Process& process, const std::vector<Area>& areas) {
   recording::RecordingOptions options;
   options.names = false;
+  bool is_forked = false;
+  options.is_chosen = [&](const recording::Process& each) {
+    is_forked = each.record.is_forked;
+    return true;
+  };
   const auto profile = ReadOwnRecording(process, areas, options);
   if (!profile.ok()) return NotKnown("cannot be read");
   if (profile->start_unix_nanos - process.StartUnixNanos() > kMostLateNanos) {
     return NotKnown("began later than the process");
   }
+  if (is_forked) return NotKnown("does not have what the parent allocated before the fork");
   if (profile->missing.samples != 0) return NotKnown("has lost samples");
   return AskedForOf(*profile);
 }

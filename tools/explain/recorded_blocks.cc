@@ -1,5 +1,7 @@
 #include "tools/explain/recorded_blocks.h"
 
+#include <algorithm>
+#include <map>
 #include <string>
 #include <utility>
 
@@ -53,17 +55,19 @@ absl::StatusOr<process_map::Entries> ReadEntries(const ProcessFile& memory,
 absl::StatusOr<heap::HeapProfile> ReadOwnRecording(const Process& process,
                                                    const std::vector<Area>& areas,
                                                    recording::RecordingOptions options) {
-  options.running_id = process.OwnId();
+  options.running = {process.pid(), process.OwnId()};
   options.seen_nanos = recording::NanosSinceStart;
+  absl::Status why_not = absl::FailedPreconditionError(
+      "it records nothing, so no block of it is known: allomon ctl " +
+      std::to_string(process.pid()) + " start, or allomon run from its start on");
   for (const Area& area : areas) {
     if (area.use != Use::kRecording) continue;
     auto profiles =
         recording::ReadRecordingProfiles(MappedRecording(process, area), "its recording", options);
     if (profiles.ok()) return std::move(profiles->front());
+    why_not = profiles.status();
   }
-  return absl::FailedPreconditionError(
-      "it records nothing, so no block of it is known: allomon ctl " +
-      std::to_string(process.pid()) + " start, or allomon run from its start on");
+  return why_not;
 }
 
 void RecordedBlocks::Add(const ReadMemory& read, const process_map::Entries& entries,
@@ -79,17 +83,41 @@ void RecordedBlocks::Add(const ReadMemory& read, const process_map::Entries& ent
     const uint64_t entry = segment + id % entries.segment_entries * entries.entry_bytes;
     BlockName name;
     if (!read(entry + entries.value_offset, &name, sizeof(name))) return;
-    by_number_.emplace(name.number, Named{name.row, name.thread, block});
+    by_number_.emplace(name.number, Named{name.serial, name.row, name.thread, block});
     if (!read(entry + entries.next_offset, &id, sizeof(id))) return;
   }
 }
 
+// Blocks that the parent sampled before a fork, or this process in an earlier recording, keep their
+// entries, with numbers of that recording.  It has another serial, which no file tells: the
+// recording's own is the one that agrees with most of its live blocks.
+uint32_t RecordedBlocks::SerialOf(const recording::Process& process) const {
+  std::map<uint32_t, size_t> agreeing;
+  for (const auto& [number, named] : by_number_) {
+    if (IsNamed(process, number, named)) ++agreeing[named.serial];
+  }
+  // Of equal ones the last, which began later.
+  const auto most =
+      std::max_element(agreeing.rbegin(), agreeing.rend(),
+                       [](const auto& a, const auto& b) { return a.second < b.second; });
+  return most == agreeing.rend() ? 0 : most->first;
+}
+
 // Values of other trackers' entries may be anything; row and thread tell.
-size_t RecordedBlocks::Find(const recording::Process& process, uint32_t number) const {
+bool RecordedBlocks::IsNamed(const recording::Process& process, uint32_t number,
+                             const Named& named) {
+  if (number == 0 || number > process.live.size()) return false;
   const recording::LiveBlock& live = process.live[number - 1];
+  return live.row != 0 && named.row == live.row && named.thread == live.thread;
+}
+
+size_t RecordedBlocks::Find(const recording::Process& process, uint32_t number) {
+  if (!serial_.has_value()) serial_ = SerialOf(process);
   const auto [begin, end] = by_number_.equal_range(number);
   for (auto at = begin; at != end; ++at) {
-    if (at->second.row == live.row && at->second.thread == live.thread) return at->second.block;
+    if (at->second.serial == *serial_ && IsNamed(process, number, at->second)) {
+      return at->second.block;
+    }
   }
   return kNone;
 }

@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <unordered_map>
 #include <vector>
 
@@ -37,15 +38,21 @@ class RecordedBlocks {
   void Add(const ReadMemory& read, const process_map::Entries& entries, uint32_t first_entry,
            size_t block);
   // Returns the block that was added and is the recording's live block of that number, or kNone.
-  size_t Find(const recording::Process& process, uint32_t number) const;
+  // Callers ask for one process, after all sampled blocks were added.
+  size_t Find(const recording::Process& process, uint32_t number);
 
  private:
   struct Named {
+    uint32_t serial;
     uint32_t row;
     uint32_t thread;
     size_t block;
   };
+  static bool IsNamed(const recording::Process& process, uint32_t number, const Named& named);
+  uint32_t SerialOf(const recording::Process& process) const;
+
   std::unordered_multimap<uint32_t, Named> by_number_;
+  std::optional<uint32_t> serial_;  // of the recording that is asked for
 };
 
 }  // namespace allomon::explain

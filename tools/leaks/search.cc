@@ -12,7 +12,6 @@
 #include <thread>
 #include <utility>
 
-#include "tools/explain/recorded_blocks.h"
 #include "tools/load/recording/recording_profile.h"
 #include "tools/text/amounts.h"
 #include "tracker/names/base_name.h"
@@ -498,17 +497,25 @@ std::vector<LostBlock> Search::FindLost() {
   return lost;
 }
 
+explain::RecordedBlocks Search::NameSampled() const {
+  explain::RecordedBlocks recorded;
+  for (size_t place = 0; place < sampled_.size(); ++place) {
+    recorded.Add(MemoryReader(), entries_, sampled_[place].entry, place);
+  }
+  return recorded;
+}
+
 absl::StatusOr<heap::HeapProfile> Search::ProfileOf(const std::vector<size_t>& chosen,
                                                     const NameSources& name_sources) {
-  explain::RecordedBlocks recorded;
-  for (const size_t place : chosen)
-    recorded.Add(MemoryReader(), entries_, sampled_[place].entry, place);
+  explain::RecordedBlocks recorded = NameSampled();
+  std::vector<bool> is_chosen(sampled_.size());
+  for (const size_t place : chosen) is_chosen[place] = true;
   place_of_.clear();
   recording::RecordingOptions options;
   options.name_sources = name_sources;
   options.keeps_live = [&](const recording::Process& process, uint32_t number) {
     const size_t place = recorded.Find(process, number);
-    if (place == explain::RecordedBlocks::kNone) return false;
+    if (place == explain::RecordedBlocks::kNone || !is_chosen[place]) return false;
     place_of_[number] = {place, process.live[number - 1].size_bytes};
     return true;
   };
@@ -519,14 +526,14 @@ absl::StatusOr<heap::HeapProfile> Search::ProfileOf(const std::vector<size_t>& c
 
 absl::StatusOr<heap::HeapProfile> Search::ProfileOfAll(const std::vector<LostBlock>& lost,
                                                        const NameSources& name_sources) const {
-  explain::RecordedBlocks recorded;
-  for (const LostBlock& block : lost) {
-    recorded.Add(MemoryReader(), entries_, sampled_[block.sampled].entry, block.sampled);
-  }
+  explain::RecordedBlocks recorded = NameSampled();
+  std::vector<bool> is_lost(sampled_.size());
+  for (const LostBlock& block : lost) is_lost[block.sampled] = true;
   recording::RecordingOptions options;
   options.name_sources = name_sources;
   options.is_lost = [&](const recording::Process& process, uint32_t number) {
-    return recorded.Find(process, number) != explain::RecordedBlocks::kNone;
+    const size_t place = recorded.Find(process, number);
+    return place != explain::RecordedBlocks::kNone && is_lost[place];
   };
   auto profile = explain::ReadOwnRecording(process_, areas_, options);
   if (profile.ok()) {

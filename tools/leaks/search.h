@@ -16,6 +16,7 @@
 #include "tools/explain/mappings.h"
 #include "tools/explain/process.h"
 #include "tools/explain/python_arenas.h"
+#include "tools/explain/recorded_blocks.h"
 #include "tools/heap/heap_profile.h"
 #include "tools/leaks/frozen_fork.h"
 #include "tools/leaks/reach.h"
@@ -104,6 +105,7 @@ class Search {
   absl::Status ReadHeap(const explain::Process& process);
   void KeepRegisters(const StoppedProcess& stopped);
   explain::ReadMemory MemoryReader() const;
+  explain::RecordedBlocks NameSampled() const;
   std::vector<Snapshot::Extent> MemoryOfBlocks() const;
   void AddAreas();
   void AddArea(const explain::Area& area);

@@ -21,6 +21,7 @@
 #include "tools/process/places.h"
 #include "tools/text/plain_text.h"
 #include "tracker/base/check.h"
+#include "tracker/formats/recording.h"
 #include "tracker/formats/recording_bytes.h"
 #include "tracker/names/base_name.h"
 
@@ -205,10 +206,14 @@ absl::StatusOr<HeapProfile> LoadProcess(uint32_t pid, const LoadOptions& options
   const auto path = RecordingMappedBy(pid);
   if (!path.ok()) return path.status();
   recording::RecordingOptions chosen = OptionsOf(options);
-  chosen.running_id = process::IdInside(pid);
+  chosen.running = process::IdsOf(pid);
   chosen.seen_nanos = recording::NanosSinceStart;
-  return ChooseProgram("process " + std::to_string(pid), options.program,
-                       recording::ReadRecordingProfiles(*path, chosen));
+  const std::string name = "process " + std::to_string(pid);
+  recording::FileBytes bytes;
+  std::string what;
+  if (!bytes.Open(*path, &what)) return absl::InvalidArgumentError(name + ": " + what);
+  return ChooseProgram(name, options.program,
+                       recording::ReadRecordingProfiles(bytes, name, chosen));
 }
 
 absl::StatusOr<HeapProfile> LoadMlmon(const std::string& path, std::string_view text) {
@@ -269,9 +274,26 @@ absl::StatusOr<std::string> RecordingMappedBy(uint32_t pid) {
   }
   const auto path = std::find_if(paths->begin(), paths->end(), IsRecordingFile);
   if (path != paths->end()) return *path;
+  const std::string memory_file = std::string("/memfd:") + recording::kMemoryFileName;
+  if (std::any_of(paths->begin(), paths->end(),
+                  [&](const std::string& each) { return each.rfind(memory_file, 0) == 0; })) {
+    return absl::PermissionDeniedError(
+        name +
+        " records for an allomon run that has ended, or no longer is its ancestor: ask as "
+        "root, who alone may open the file");
+  }
   return absl::FailedPreconditionError(name + " records nothing: allomon ctl " +
                                        std::to_string(pid) +
                                        " start, or allomon run from its start on");
+}
+
+bool HasAnyOf(const process::Ids& process, const std::string& recording) {
+  recording::FileBytes bytes;
+  recording::Recording contents;
+  std::string what;
+  if (!bytes.Open(recording, &what) || !ReadRecording(bytes, &contents, &what)) return true;
+  recording::KeepRunning(process, &contents.processes);
+  return !contents.processes.empty();
 }
 
 absl::StatusOr<HeapProfile> LoadHeapProfile(const std::string& path, const LoadOptions& options) {

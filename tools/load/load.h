@@ -9,6 +9,7 @@
 
 #include "absl/status/statusor.h"
 #include "tools/heap/heap_profile.h"
+#include "tools/process/places.h"
 #include "tools/symbols/name_sources.h"
 #include "tools/text/terminal.h"
 
@@ -38,6 +39,9 @@ uint32_t ProcessOf(const std::string& name);
 // Returns the path by which this process opens the recording that the other one writes at present.
 // Fails with a line that begins with the process.
 absl::StatusOr<std::string> RecordingMappedBy(uint32_t pid);
+// Whether the recording has anything of the process, which writes it: a fork has nothing in it
+// before it allocates.  True if the file cannot be read.
+bool HasAnyOf(const process::Ids& process, const std::string& recording);
 
 // Parses bytes in memory; errors call them `name`.  Refuses an mlmon.out, because it needs the file
 // beside it.

@@ -44,7 +44,7 @@ class ProcessBlocks {
   void Name(uint32_t first_entry, size_t block);
   // Returns the block that is the recording's live block of that number, or
   // explain::RecordedBlocks::kNone.
-  size_t Find(const recording::Process& process, uint32_t number) const {
+  size_t Find(const recording::Process& process, uint32_t number) {
     return names_.Find(process, number);
   }
   absl::StatusOr<heap::HeapProfile> Profile(const recording::RecordingOptions& options) const {

@@ -109,11 +109,7 @@ bool Fits(uint32_t pid, const Description& process) {
   if (StartNanos(pid) - kMostEarlierNanos > static_cast<int64_t>(process.start_realtime_nanos)) {
     return false;
   }
-  const std::vector<MappedFile> files = MappedFilesOf(pid);
-  const auto found =
-      std::count_if(process.files_begin.begin(), process.files_begin.end(),
-                    [&files](uint64_t begin) { return FileAt(files, begin) != nullptr; });
-  return static_cast<size_t>(found) * 2 > process.files_begin.size();
+  return CountMapped(pid, process.files_begin).value_or(0) * 2 > process.files_begin.size();
 }
 
 // The root folder of the process as its mounts name it; empty if this user may not read that.
@@ -169,6 +165,17 @@ uint32_t IdInside(uint32_t pid) {
     return inside == 0 ? pid : inside;
   }
   return pid;
+}
+
+Ids IdsOf(uint32_t pid) { return {pid, IdInside(pid)}; }
+
+std::optional<size_t> CountMapped(uint32_t pid, const std::vector<uint64_t>& files_begin) {
+  const auto files = ReadMaps(pid);
+  if (!files.has_value()) return std::nullopt;
+  const auto found =
+      std::count_if(files_begin.begin(), files_begin.end(),
+                    [&files](uint64_t begin) { return FileAt(*files, begin) != nullptr; });
+  return static_cast<size_t>(found);
 }
 
 uint32_t Running::Find(const Description& process) {

@@ -7,6 +7,7 @@
 #ifndef ALLOMON_TOOLS_PROCESS_PLACES_H_
 #define ALLOMON_TOOLS_PROCESS_PLACES_H_
 
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -28,6 +29,17 @@ struct Description {
   uint64_t start_realtime_nanos = 0;  // it began before that
   std::vector<uint64_t> files_begin;  // addresses at which it has files mapped: modules of code
 };
+
+// A process that is meant by its id.
+struct Ids {
+  uint32_t pid = 0;     // 0: none
+  uint32_t inside = 0;  // the same in its own pid namespace
+};
+Ids IdsOf(uint32_t pid);
+
+// Returns how many of these files the process has mapped at the same addresses, of which the loader
+// chooses most at random.  nullopt: this user may not read its maps, or there is no such process.
+std::optional<size_t> CountMapped(uint32_t pid, const std::vector<uint64_t>& files_begin);
 
 // Finds described processes that still run.  Several containers have a process 1 each, which are
 // told apart by the addresses of their modules.  Cost: two files of /proc for a process of this pid

@@ -9,6 +9,7 @@
 #include <cstring>
 #include <fstream>
 
+#include "tools/load/recording/recording_profile.h"
 #include "tracker/formats/recording_layout.h"
 #include "tracker/formats/recording_segments.h"
 
@@ -17,7 +18,6 @@ namespace {
 
 using recording::FileHeader;
 
-constexpr char kName[] = "allomon-recording";
 constexpr unsigned kNoExecution = 8;  // MFD_NOEXEC_SEAL, since Linux 6.3
 constexpr int kSeals = F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL;
 
@@ -31,8 +31,8 @@ absl::Status Failure(const char* what) {
 // that flag: hence the second try.
 int CreateDescriptor() {
   const unsigned flags = MFD_CLOEXEC | MFD_ALLOW_SEALING;
-  const int fd = memfd_create(kName, flags | kNoExecution);
-  return fd >= 0 ? fd : memfd_create(kName, flags);
+  const int fd = memfd_create(recording::kMemoryFileName, flags | kNoExecution);
+  return fd >= 0 ? fd : memfd_create(recording::kMemoryFileName, flags);
 }
 
 FileHeader HeaderOf(uint64_t limit_bytes) {
@@ -109,7 +109,7 @@ bool MemoryFile::IsMappedBy(pid_t process) const {
   const std::string mark = " " + std::to_string(status.st_ino) + " ";
   std::ifstream maps("/proc/" + std::to_string(process) + "/maps");
   for (std::string line; std::getline(maps, line);) {
-    const size_t name = line.find(std::string("/memfd:") + kName);
+    const size_t name = line.find(std::string("/memfd:") + recording::kMemoryFileName);
     if (name != std::string::npos && line.rfind(mark, name) != std::string::npos) return true;
   }
   return false;

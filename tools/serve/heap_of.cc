@@ -167,7 +167,7 @@ absl::StatusOr<HeapProfile> HeapOf(const std::vector<RecordingFile>& files, cons
   Sum sum;
   for (const RecordingFile& file : files) {
     is_found = false;
-    reading.running_id = file.running_id;
+    reading.running = file.running;
     auto profiles = recording::ReadRecordingProfiles(file.path, reading);
     if (profiles.ok()) {
       for (HeapProfile& profile : *profiles) sum.Add(std::move(profile));
@@ -191,7 +191,7 @@ void VisitProcesses(
       unreadable(file);
       continue;
     }
-    if (file.running_id != 0) recording::KeepRunning(file.running_id, &recording.processes);
+    if (file.running.pid != 0) recording::KeepRunning(file.running, &recording.processes);
     for (const recording::Process& process : recording.processes) visit(file, process);
   }
 }

@@ -40,8 +40,8 @@ void ProcessSource::AddFileOf(uint32_t pid, std::vector<RecordingFile>* files) {
   // The folders of a container disappear with its last process.
   if (known.path.empty() || access(known.path.c_str(), R_OK) != 0) return;
   const std::string name =
-      known.running_id != 0 ? "process " + std::to_string(pid) : std::string(BaseName(known.path));
-  files->push_back({known.path, name, known.running_id});
+      known.running.pid != 0 ? "process " + std::to_string(pid) : std::string(BaseName(known.path));
+  files->push_back({known.path, name, known.running});
 }
 
 absl::StatusOr<std::vector<RecordingFile>> ProcessSource::Files() {

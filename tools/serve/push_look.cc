@@ -110,7 +110,7 @@ Reply PushLook::Make(const std::vector<RecordingFile>& files) const {
   };
   for (const RecordingFile& file : files) {
     recording::RecordingOptions reading = {options_.name_sources, options_.names};
-    reading.running_id = file.running_id;
+    reading.running = file.running;
     const auto profiles = recording::ReadRecordingProfiles(file.path, reading);
     if (!profiles.ok()) {
       out.Bytes(kProblem, std::string(profiles.status().message()));

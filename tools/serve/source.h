@@ -7,13 +7,14 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "tools/process/places.h"
 
 namespace allomon::serve {
 
 struct RecordingFile {
   std::string path;
-  std::string name;         // without folders
-  uint32_t running_id = 0;  // RecordingOptions::running_id: the process that is served of the file
+  std::string name;           // without folders
+  process::Ids running = {};  // RecordingOptions::running: the process that is served of the file
 };
 
 // Finds the recordings that exist at the moment.  Thread safe.

@@ -14,6 +14,7 @@
 #include "tools/heap/born.h"
 #include "tools/load/recording/code_names.h"
 #include "tools/load/recording/find_code.h"
+#include "tools/load/recording/locations.h"
 #include "tools/load/recording/profile_builder.h"
 #include "tracker/base/check.h"
 #include "tracker/formats/recording.h"
@@ -35,7 +36,7 @@ bool HasSamples(const Process& process) {
 
 // Removes the processes that were not chosen.  False if no process is left.
 bool KeepChosen(const RecordingOptions& options, Processes* processes) {
-  if (options.running_id != 0) KeepRunning(options.running_id, processes);
+  if (options.running.pid != 0) KeepRunning(options.running, processes);
   if (options.is_chosen != nullptr) {
     const auto is_other = [&](const Process& process) { return !options.is_chosen(process); };
     processes->erase(std::remove_if(processes->begin(), processes->end(), is_other),
@@ -175,18 +176,30 @@ std::vector<heap::HeapProfile> ProfilesOf(Processes processes, const RecordingOp
 
 }  // namespace
 
-void KeepRunning(uint32_t id, std::vector<Process>* processes) {
-  const auto is_before = [id](const Process& a, const Process& b) {
-    const bool has_id_a = a.record.pid == id, has_id_b = b.record.pid == id;
-    if (has_id_a != has_id_b) return has_id_b;
-    return a.record.start_monotonic_nanos < b.record.start_monotonic_nanos;
+void KeepRunning(const process::Ids& ids, std::vector<Process>* processes) {
+  struct Candidate {
+    size_t mapped;
+    uint64_t start_nanos;
+    size_t index;
   };
-  const auto last = std::max_element(processes->begin(), processes->end(), is_before);
-  if (last == processes->end()) return;
-  std::iter_swap(last, processes->begin());
-  const Process::Record& record = processes->front().record;
-  const bool runs = record.pid == id && !record.ended;
-  processes->erase(processes->begin() + (runs ? 1 : 0), processes->end());
+  std::vector<Candidate> candidates;
+  for (size_t i = 0; i < processes->size(); ++i) {
+    const Process::Record& record = (*processes)[i].record;
+    if (record.pid != ids.inside || record.ended) continue;
+    const std::vector<uint64_t> begins = DescriptionOf((*processes)[i]).files_begin;
+    const auto mapped = process::CountMapped(ids.pid, begins);
+    // A process that is gone shows no maps, and a young one may have no modules yet: their ids
+    // tell.
+    if (mapped == size_t{0} && !begins.empty()) continue;
+    candidates.push_back({mapped.value_or(0), record.start_monotonic_nanos, i});
+  }
+  const auto is_before = [](const Candidate& a, const Candidate& b) {
+    return std::pair(a.mapped, a.start_nanos) < std::pair(b.mapped, b.start_nanos);
+  };
+  const auto found = std::max_element(candidates.begin(), candidates.end(), is_before);
+  if (found == candidates.end()) return processes->clear();
+  std::swap((*processes)[found->index], processes->front());
+  processes->erase(processes->begin() + 1, processes->end());
 }
 
 uint64_t NanosSinceStart(const Process& process) {
@@ -209,7 +222,12 @@ absl::StatusOr<std::vector<heap::HeapProfile>> ReadRecordingProfiles(
     return Error(name, "no process has recorded anything yet" + why +
                            "; read it again when the program has begun to allocate");
   }
-  if (!KeepChosen(options, &recording.processes)) return Error(name, "no such process");
+  if (!KeepChosen(options, &recording.processes)) {
+    return Error(name, options.running.pid == 0
+                           ? "no such process"
+                           : "nothing is recorded of it yet; read it again when it has begun to "
+                             "allocate");
+  }
   if (options.seen_nanos != nullptr) {
     for (Process& process : recording.processes) EndAt(options.seen_nanos(process), &process);
   }

@@ -11,6 +11,7 @@
 
 #include "absl/status/statusor.h"
 #include "tools/heap/heap_profile.h"
+#include "tools/process/places.h"
 #include "tools/symbols/name_sources.h"
 #include "tracker/formats/recording.h"
 #include "tracker/formats/recording_bytes.h"
@@ -44,10 +45,10 @@ struct RecordingOptions {
                              // addresses only
   // Chooses processes of the recording; nullptr chooses all.
   std::function<bool(const Process& process)> is_chosen = nullptr;
-  // Chooses the process that runs with this id, which is of its own pid namespace: of those that
-  // had it the last, since earlier ones have ended or have executed another program.  0 chooses
-  // all.
-  uint32_t running_id = 0;
+  // Chooses the process that runs with this id.  Several containers have a process 1 each, and one
+  // process may have executed several programs: the one whose modules are mapped is meant, and the
+  // last of several.  None chooses all.
+  process::Ids running = {};
   // Returns when a process was last known to run, in nanoseconds since its start: the profile's
   // end, unless a sample or a death was later.  nullptr: a file that its process still writes ends
   // now, and other ones with their last sample or death.
@@ -69,6 +70,9 @@ struct RecordingOptions {
   std::function<void(uint64_t done, uint64_t all)> progress = nullptr;
 };
 
+// The name of the file of memory into which the processes of allomon run record.
+inline constexpr char kMemoryFileName[] = "allomon-recording";
+
 // True if a file with these first bytes is a recording.
 bool LooksLikeRecording(std::string_view first_bytes);
 
@@ -86,8 +90,8 @@ absl::StatusOr<std::vector<heap::HeapProfile>> ReadRecordingProfiles(
 absl::StatusOr<std::vector<heap::HeapProfile>> ReadRecordingProfiles(
     const RecordingBytes& bytes, const std::string& name, const RecordingOptions& options);
 
-// Keeps what RecordingOptions::running_id chooses, or nothing.
-void KeepRunning(uint32_t id, std::vector<Process>* processes);
+// Keeps what RecordingOptions::running chooses, or nothing.
+void KeepRunning(const process::Ids& ids, std::vector<Process>* processes);
 
 // Returns the time since the process began, for RecordingOptions::seen_nanos of one that runs.  A
 // clock may have been set meanwhile, or be that of another namespace: the smaller difference

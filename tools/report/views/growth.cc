@@ -111,11 +111,7 @@ Generations GenerationsByAllocation(double run_nanos, const Allocation& allocati
   const double share = allocation.YoungerShare(generations.end) - younger;
   generations.is_silent = share < kLeastShare;
   generations.is_by_allocation = !generations.is_silent;
-  if (generations.is_silent) {
-    generations.eighth_nanos = run_nanos / 8;
-    generations.half_nanos = run_nanos / 2;
-    return generations;
-  }
+  if (generations.is_silent) return generations;
   generations.nanos = generations.work_nanos = share * run_nanos;
   generations.old_nanos = generations.old_work_nanos = (1 - younger) * run_nanos;
   generations.eighth_nanos = NanosOf(generations.first);
@@ -210,7 +206,11 @@ Generations GenerationsOf(double run_nanos, const std::vector<heap::TimelinePoin
     generations.old_work_nanos = (1 - allocation.YoungerShare(generations.first)) * run_nanos;
     return generations;
   }
-  return GenerationsByAllocation(run_nanos, allocation, has_eighths ? 1 : kEighths);
+  const Generations chosen =
+      GenerationsByAllocation(run_nanos, allocation, has_eighths ? 1 : kEighths);
+  if (!chosen.is_silent) return chosen;
+  generations.is_silent = true;
+  return generations;
 }
 
 void Growth::Add(const heap::Sample& sample, const heap::Sampling& sampling,
@@ -251,6 +251,10 @@ bool HasStopped(const Growth& growth, const Generations& generations) {
   const double net = NetBytes(growth, generations), old = growth.old.amount.bytes;
   return net / generations.nanos < old / generations.old_nanos / 4 &&
          net / generations.work_nanos < old / generations.old_work_nanos / 4;
+}
+
+bool SurelyGrows(const Growth& growth, const Generations& generations) {
+  return RateOf(growth, generations).interval.low > 0 && !HasStopped(growth, generations);
 }
 
 std::vector<bool> GrowInSteps(const std::vector<const heap::Sample*>& samples,

@@ -25,7 +25,7 @@
 namespace allomon::views {
 
 // The generations in which growth is measured.  `nanos` is 0 if there are none: the run is shorter
-// than 16 ns, or the program allocated next to nothing in any that would do.
+// than 16 ns.
 //
 // A border is in eighths of a power of two: the age 2^(border / 8) nanoseconds.
 struct Generations {
@@ -39,7 +39,9 @@ struct Generations {
   double eighth_nanos = 0;  // the age since which an eighth of the run passed, or of its allocation
   double half_nanos = 0;    // the same for a half
   bool is_by_allocation = false;  // chosen by it, since there was little of it in those by time
-  bool is_silent = false;         // the program allocated next to nothing in them
+  // The program allocated next to nothing in them, which are by time: only what surely grows there
+  // is told.
+  bool is_silent = false;
 };
 // `timeline` may be empty: then allocation is taken to be even.  `has_eighths`: ages of live blocks
 // are known to an eighth of a power of two.
@@ -72,6 +74,9 @@ GrowthRate RateOf(const Growth& growth, const Generations& generations);
 // True if memory grew before and has stopped: the rate is now less than a quarter of the run's
 // mean, also where time counts only as far as the program allocated.
 bool HasStopped(const Growth& growth, const Generations& generations);
+
+// True if memory grows for sure, and has not stopped.
+bool SurelyGrows(const Growth& growth, const Generations& generations);
 
 // ---- Tables that are copied into larger ones when they are full: vectors, hash tables, Python's
 // dicts.  The death of such a block is no sign of a cache, and its birth is no growth of its size:

@@ -349,7 +349,8 @@ class LeaksView {
   void AddGrowthCells(const Row& row, std::vector<Cell>* cells) const {
     const Survivors& self = row.self;
     const bool is_known = self.aged_bytes > 0 || !(self.steps_bytes > 0);
-    if (generations_.is_silent || !is_known) return cells->resize(cells->size() + kGrowthColumns);
+    const bool is_silent = generations_.is_silent && !SurelyGrows(self.growth, generations_);
+    if (is_silent || !is_known) return cells->resize(cells->size() + kGrowthColumns);
     const GrowthRate rate = RateOf(self.growth, generations_);
     const double seconds = unit_.seconds;
     cells->push_back(NumberCell(SignedText(rate.bytes * seconds), rate.bytes));
@@ -454,7 +455,8 @@ Verdict VerdictOf(const Survivors& survivors, const Generations& generations) {
   if (has_outlived && heap::IsSure(survivors.outlived)) return Verdict::kOutlived;
   if (survivors.steps_bytes > survivors.aged_bytes) {
     const double young = survivors.young_steps_bytes / survivors.steps_bytes;
-    return young < 1 - kNearlyAll ? Verdict::kKept : Verdict::kSteps;
+    if (young >= 1 - kNearlyAll) return Verdict::kSteps;
+    return SurelyGrows(survivors.growth, generations) ? Verdict::kGrows : Verdict::kKept;
   }
   if (!(survivors.aged_bytes > 0)) return Verdict::kUnknown;
   const double young = survivors.young_bytes / survivors.aged_bytes;
@@ -465,7 +467,10 @@ Verdict VerdictOf(const Survivors& survivors, const Generations& generations) {
   const double old = survivors.old.amount.bytes - survivors.old_steps_bytes;
   if (4 * survivors.died_old_bytes > old) return Verdict::kTurnsOver;
   if (young < 1 - kNearlyAll) return Verdict::kKept;
-  if (generations.is_silent) return Verdict::kSilent;
+  // A large part of all may have been allocated at once: memory that is set up at the start.
+  if (generations.is_silent) {
+    return SurelyGrows(survivors.growth, generations) ? Verdict::kGrows : Verdict::kSilent;
+  }
   if (HasStopped(survivors.growth, generations)) return Verdict::kFilled;
   const bool is_sure = RateOf(survivors.growth, generations).interval.low > 0;
   return is_sure ? Verdict::kGrows : Verdict::kMayGrow;

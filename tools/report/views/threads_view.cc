@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "tools/heap/heap_profile.h"
+#include "tools/heap/interval.h"
 #include "tools/heap/sum_check.h"
 #include "tools/report/table/cells.h"
 #include "tools/report/table/headline.h"
@@ -27,11 +28,19 @@ struct ThreadRow {
   WordsError words;
 };
 
-// Gives a thread's total the variance of the thread's words, in proportion to the total's bytes.
-Estimate WithVariance(const heap::Amount& unbounded, const heap::Thread& thread) {
+// Gives a thread's total the variance of the thread's words, in proportion to the total's bytes,
+// and a part of the blocks' variance of all threads, in proportion to the total's blocks.
+Estimate WithVariance(const heap::Amount& unbounded, const heap::Thread& thread,
+                      const Estimate& of_all) {
   const heap::Amount amount = heap::Bounded(unbounded);
   Estimate estimate;
   estimate.amount = amount;
+  estimate.is_whole = of_all.is_whole;
+  if (of_all.amount.blocks > 0) {
+    const double share = amount.blocks / of_all.amount.blocks;
+    estimate.blocks_variance = share * of_all.blocks_variance;
+    estimate.blocks_third = share * of_all.blocks_third;
+  }
   const double words_bytes = kWordBytes * thread.estimated_words;
   if (words_bytes <= 0 || amount.bytes <= 0) return estimate;
   const double slope = kWordBytes * kWordBytes * thread.estimated_words_variance / words_bytes;
@@ -42,7 +51,10 @@ Estimate WithVariance(const heap::Amount& unbounded, const heap::Thread& thread)
 
 class ThreadsView {
  public:
-  explicit ThreadsView(const Scene& scene) : scene_(scene) {
+  explicit ThreadsView(const Scene& scene)
+      : scene_(scene),
+        all_allocated_(heap::EstimateOfAll(*scene.profile, heap::Metric::kAllocated)),
+        all_live_(heap::EstimateOfAll(*scene.profile, heap::Metric::kLive)) {
     const std::vector<heap::Sample>& samples = scene.profile->samples;
     by_samples_ = std::any_of(samples.begin(), samples.end(), [&scene](const heap::Sample& sample) {
       return sample.thread < scene.profile->threads.size();
@@ -101,8 +113,8 @@ class ThreadsView {
   void AddTotals(const heap::Thread& thread) {
     ThreadRow& row = RowOf(thread.name.empty() ? "<unnamed>" : thread.name);
     ++row.threads;
-    row.allocated.Add(WithVariance(thread.allocated, thread));
-    row.live.Add(WithVariance(thread.live, thread));
+    row.allocated.Add(WithVariance(thread.allocated, thread, all_allocated_));
+    row.live.Add(WithVariance(thread.live, thread, all_live_));
     row.words.exact += thread.exact_words;
     row.words.estimated += thread.estimated_words;
     row.words.variance += thread.estimated_words_variance;
@@ -175,6 +187,8 @@ class ThreadsView {
   static double Count(const ThreadRow& row) { return static_cast<double>(row.threads); }
 
   const Scene& scene_;
+  const Estimate all_allocated_;
+  const Estimate all_live_;
   std::vector<ThreadRow> rows_;
   std::map<std::string, size_t> numbers_;
   bool by_samples_ = false;
