@@ -351,10 +351,10 @@ class SimulatedStack {
   std::mt19937_64& random() { return random_; }
 
   bool GrowsInSteps() const {
-    std::vector<const heap::Sample*> samples;
-    for (const auto& [size, sample] : samples_) samples.push_back(&sample);
+    std::vector<Site> sites;
+    for (const auto& [size, sample] : samples_) sites.push_back({&sample, 0});
     const std::vector<bool> steps =
-        GrowInSteps(samples, {kRate}, GenerationsOf(kSeconds * kNanos, {}, true));
+        GrowInSteps(sites, {kRate}, GenerationsOf(kSeconds * kNanos, {}, true));
     for (const bool is_step : steps) EXPECT_EQ(is_step, steps.front());
     return steps.front();
   }
@@ -416,7 +416,7 @@ TEST(StepsTest, SizesThatAreNotKnownTellNothing) {
   sample.ages.push_back({0, Log2(5 * kNanos), false, {100, 1e8}});
   sample.deaths.push_back({0, Log2(5 * kNanos), false, {100, 1e7}});
   const Generations generations = GenerationsOf(kSeconds * kNanos, {}, true);
-  EXPECT_FALSE(GrowInSteps({&sample}, {kRate}, generations).front());
+  EXPECT_FALSE(GrowInSteps({{&sample, 0}}, {kRate}, generations).front());
 }
 
 }  // namespace

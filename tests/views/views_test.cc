@@ -606,7 +606,9 @@ TEST(ViewsTest, TableThatOnlyGrowsHidesNoLeak) {
   HandMade made;
   made.profile.duration_seconds = 16;
   const auto add = [&](const char* where, double bytes, double blocks, double seconds, bool dead) {
-    heap::Sample& sample = made.Add({where, "serve@a.cc:9"}, bytes, blocks, dead ? 0 : blocks);
+    // The table was filled for another caller each time.
+    const char* const caller = dead ? "other@a.cc:12" : "serve@a.cc:9";
+    heap::Sample& sample = made.Add({where, caller}, bytes, blocks, dead ? 0 : blocks);
     heap::AgeCell cell;
     cell.log2_nanos = static_cast<uint8_t>(std::log2(seconds * 1e9));
     cell.amount = sample[Metric::kAllocated];

@@ -120,8 +120,8 @@ Generations GenerationsByAllocation(double run_nanos, const Allocation& allocati
   return generations;
 }
 
-// The blocks of one stack.
-class StackBlocks {
+// The blocks of one site.
+class SiteBlocks {
  public:
   void Add(const heap::Sample& sample, const heap::Sampling& sampling,
            const Generations& generations) {
@@ -257,18 +257,22 @@ bool SurelyGrows(const Growth& growth, const Generations& generations) {
   return RateOf(growth, generations).interval.low > 0 && !HasStopped(growth, generations);
 }
 
-std::vector<bool> GrowInSteps(const std::vector<const heap::Sample*>& samples,
-                              const heap::Sampling& sampling, const Generations& generations) {
-  std::vector<bool> steps(samples.size());
+std::vector<bool> GrowInSteps(const std::vector<Site>& sites, const heap::Sampling& sampling,
+                              const Generations& generations) {
+  std::vector<bool> steps(sites.size());
   if (!(generations.nanos > 0)) return steps;
-  std::vector<size_t> order(samples.size());
+  std::vector<size_t> order(sites.size());
   std::iota(order.begin(), order.end(), size_t{0});
-  const auto stack = [&](size_t i) -> const std::vector<uint32_t>& { return samples[i]->stack; };
-  std::sort(order.begin(), order.end(), [&](size_t a, size_t b) { return stack(a) < stack(b); });
+  const auto is_less = [&](size_t a, size_t b) {
+    const std::vector<uint32_t>&of_a = sites[a].sample->stack, &of_b = sites[b].sample->stack;
+    return std::lexicographical_compare(of_a.begin(), of_a.begin() + sites[a].frames, of_b.begin(),
+                                        of_b.begin() + sites[b].frames);
+  };
+  std::sort(order.begin(), order.end(), is_less);
   for (size_t begin = 0, end = 0; begin < order.size(); begin = end) {
-    StackBlocks blocks;
-    for (; end < order.size() && stack(order[end]) == stack(order[begin]); ++end) {
-      blocks.Add(*samples[order[end]], sampling, generations);
+    SiteBlocks blocks;
+    for (; end < order.size() && !is_less(order[begin], order[end]); ++end) {
+      blocks.Add(*sites[order[end]].sample, sampling, generations);
     }
     ALLOMON_DCHECK_LT("inv.report.lengths", begin, end);
     if (!blocks.GrowInSteps()) continue;

@@ -82,7 +82,14 @@ bool SurelyGrows(const Growth& growth, const Generations& generations);
 // dicts.  The death of such a block is no sign of a cache, and its birth is no growth of its size:
 // the table before it was nearly as large.
 
-// Returns for each sample whether the blocks of its stack, of all sizes, threads and labels, are
+// A sample, and how many of the innermost frames of its stack tell where its blocks are allocated:
+// up to the call in the function that is charged.  Callers of that do not matter to a table.
+struct Site {
+  const heap::Sample* sample;
+  size_t frames;
+};
+
+// Returns for each sample whether the blocks of its site, of all sizes, threads and labels, are
 // tables that have grown in steps:
 //   - nine tenths of the bytes that died old are of blocks smaller than those that hold nine tenths
 //     of the live bytes;
@@ -93,8 +100,8 @@ bool SurelyGrows(const Growth& growth, const Generations& generations);
 // Of a cache as many bytes die in large blocks as in small ones, and more blocks die.
 //
 // None is if no growth is known (Generations::nanos).  Takes n log n comparisons of stacks.
-std::vector<bool> GrowInSteps(const std::vector<const heap::Sample*>& samples,
-                              const heap::Sampling& sampling, const Generations& generations);
+std::vector<bool> GrowInSteps(const std::vector<Site>& sites, const heap::Sampling& sampling,
+                              const Generations& generations);
 
 // ---- Ages: lifetimes of freed blocks, or ages of live ones.
 

@@ -132,6 +132,13 @@ Survivors SurvivorsOf(const heap::Sample& sample, const heap::Sampling& sampling
   return survivors;
 }
 
+// The stack begins with the function that is charged.
+Site SiteOf(const heap::Stack& stack, const heap::Sample& sample) {
+  const auto found = std::find(sample.stack.begin(), sample.stack.end(), stack.location);
+  const auto frames = static_cast<size_t>(found - sample.stack.begin());
+  return {&sample, std::min(frames + 1, sample.stack.size())};
+}
+
 // A unit of growth: bytes in so many seconds.
 struct Unit {
   double seconds;
@@ -161,13 +168,15 @@ class LeaksView {
         generations_(GenerationsOf(RunNanos(*scene.profile), scene.profile->timeline,
                                    HasEighths(*scene.profile))) {
     const heap::Sampling sampling = heap::SamplingOf(*scene.profile, Metric::kLive);
-    std::vector<const heap::Sample*> samples;
-    for (const heap::Stack& stack : scene.stacks.stacks) samples.push_back(&scene.SampleOf(stack));
-    const std::vector<bool> steps = GrowInSteps(samples, sampling, generations_);
+    std::vector<Site> sites;
+    for (const heap::Stack& stack : scene.stacks.stacks) {
+      sites.push_back(SiteOf(stack, scene.SampleOf(stack)));
+    }
+    const std::vector<bool> steps = GrowInSteps(sites, sampling, generations_);
     std::vector<Survivors> values;
-    values.reserve(samples.size());
-    for (size_t i = 0; i < samples.size(); ++i) {
-      values.push_back(SurvivorsOf(*samples[i], sampling, generations_, steps[i]));
+    values.reserve(sites.size());
+    for (size_t i = 0; i < sites.size(); ++i) {
+      values.push_back(SurvivorsOf(*sites[i].sample, sampling, generations_, steps[i]));
       has_ages_ = has_ages_ || values.back().aged_bytes + values.back().steps_bytes > 0;
       has_steps_ = has_steps_ || values.back().steps_bytes > 0;
     }
