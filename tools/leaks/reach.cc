@@ -62,6 +62,9 @@ void Marker::AddWordsOfObject(const Blocks::Block& block) {
   Blocks::Block data;
   snapshot_.VisitWords(block.begin, block.begin + references.used_bytes,
                        [&](uint64_t word, uint64_t place) {
+                         if (place == references.weak_place || place == references.items_place) {
+                           return;
+                         }
                          if (references.are_data) {
                            ReachAlone(word, place, &data);
                          } else {
@@ -71,8 +74,9 @@ void Marker::AddWordsOfObject(const Blocks::Block& block) {
   Blocks::Block items;
   if (references.items_place == 0 || !blocks_.Find(references.items, &items)) return;
   ReachAlone(references.items, references.items_place, &data);
-  const uint64_t end = items.begin + std::min(items.size_bytes, references.items_bytes);
-  AddWords(items.begin, end);
+  const uint64_t room_bytes = items.begin + items.size_bytes - references.items;
+  const uint64_t end = std::min(room_bytes, references.items_end);
+  AddWords(references.items + std::min(end, references.items_begin), references.items + end);
 }
 
 void Marker::Finish() {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <optional>
 #include <unordered_map>
 #include <utility>
 
@@ -51,15 +52,35 @@ class Paths {
   // Returns the path from the root on; empty if nothing refers to the block.
   std::vector<Step> StepsTo(const SampledBlock& sampled) {
     std::vector<Step> steps;
-    const std::vector<Link> links = LinksTo(sampled);
-    for (size_t i = 0; i < links.size(); ++i) {
-      const Link* link = &links[i];
-      const std::string text = link->text;
-      // A block that is no object is a part of the one before it: a table, or values of attributes.
-      const bool has_part = link->is_object && i + 1 < links.size() && links[i + 1].is_plain;
-      if (has_part) link = &links[++i];
-      AddStep(text, link->key, has_part ? 0 : link->offset_bytes, &steps);
+    uint64_t place = search_.marker().Referrer(sampled.block.number);
+    if (place == 0) return steps;
+    Blocks::Block block;
+    // A block that is no object is a part of the object before it: a table, values of attributes.
+    std::optional<Link> part;
+    bool is_module = false;
+    while (!is_module && search_.blocks().Find(place, &block)) {
+      const std::string object = ObjectAt(block);
+      is_module = object == kModule;
+      Link link = {BlockText(block, object), KeyAt(block, place), 0};
+      if (object.empty()) {
+        if (part) AddStep(*part, &steps);
+        if (link.key.empty()) link.offset_bytes = place - block.begin;
+        part = std::move(link);
+      } else {
+        if (part) link.key = part->key;
+        part.reset();
+        if (is_module) link.text += " " + ModuleName(block);
+        AddStep(link, &steps);
+      }
+      place = search_.marker().Referrer(block.number);
     }
+    if (part) AddStep(*part, &steps);
+    if (!is_module) {
+      Link root;
+      root.text = RootText(place, &root.offset_bytes);
+      AddStep(root, &steps);
+    }
+    std::reverse(steps.begin(), steps.end());
     NameVariable(&steps);
     return steps;
   }
@@ -70,36 +91,7 @@ class Paths {
     std::string text;
     std::string key;
     uint64_t offset_bytes = 0;
-    bool is_object = false;  // of Python
-    bool is_plain = false;   // a block that is none
   };
-
-  // Returns the links from the root on.
-  std::vector<Link> LinksTo(const SampledBlock& sampled) {
-    std::vector<Link> links;
-    uint64_t place = search_.marker().Referrer(sampled.block.number);
-    if (place == 0) return links;
-    bool is_module = false;
-    Blocks::Block block;
-    while (!is_module && search_.blocks().Find(place, &block)) {
-      const std::string object = ObjectAt(block);
-      Link link = {BlockText(block, object), KeyAt(block, place)};
-      if (link.key.empty() && object.empty()) link.offset_bytes = place - block.begin;
-      link.is_object = !object.empty();
-      link.is_plain = object.empty();
-      is_module = object == kModule;
-      if (is_module) link.text += " " + ModuleName(block);
-      links.push_back(std::move(link));
-      place = search_.marker().Referrer(block.number);
-    }
-    if (!is_module) {
-      Link root;
-      root.text = RootText(place, &root.offset_bytes);
-      links.push_back(std::move(root));
-    }
-    std::reverse(links.begin(), links.end());
-    return links;
-  }
 
   // The variables of a module are in a dict.
   static void NameVariable(std::vector<Step>* steps) {
@@ -110,10 +102,10 @@ class Paths {
     steps->erase(steps->begin() + 1);
   }
 
-  static void AddStep(std::string text, const std::string& key, uint64_t offset_bytes,
-                      std::vector<Step>* steps) {
-    if (steps->empty() || steps->back().text != text || steps->back().key != key) {
-      steps->push_back({std::move(text), key, offset_bytes, offset_bytes});
+  static void AddStep(const Link& link, std::vector<Step>* steps) {
+    const uint64_t offset_bytes = link.offset_bytes;
+    if (steps->empty() || steps->back().text != link.text || steps->back().key != link.key) {
+      steps->push_back({link.text, link.key, offset_bytes, offset_bytes});
       return;
     }
     Step& last = steps->back();

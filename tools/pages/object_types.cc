@@ -24,12 +24,18 @@ constexpr uint64_t kMostHeadBytes = 48;  // with the first two words of the obje
 
 // Offsets in a type object, the same in all of these versions.
 constexpr uint64_t kNameOffset = 24;
+constexpr uint64_t kBaseOffset = 256;
 constexpr uint64_t kBasicSizeOffset = 32;
 constexpr uint64_t kItemSizeOffset = 40;  // 0: all objects are of the basic size
 constexpr uint64_t kFlagsOffset = 168;
 constexpr uint64_t kTypeInlineValues = uint64_t{1}
                                        << 2;           // attributes follow the object, since 3.13
 constexpr uint64_t kTypeSubclass = uint64_t{1} << 31;  // the objects of such a type are types
+
+// Offsets in an object.
+constexpr uint64_t kLengthOffset = 16;
+constexpr uint64_t kReferentOffset = 16;  // of a weak reference
+constexpr uint64_t kMostLengthOfDequeBlock = 64;
 
 constexpr uint64_t kLeastAddress = 4096;
 constexpr uint64_t kMostAddress = uint64_t{1} << 47;
@@ -147,7 +153,6 @@ PythonTypes::References PythonTypes::ReferencesOf(uint64_t begin, uint64_t size_
   constexpr std::string_view kOfData[] = {"bytearray",          "array.array",
                                           "_io.BufferedReader", "_io.BufferedWriter",
                                           "_io.BufferedRandom", "_io.StringIO"};
-  constexpr uint64_t kLengthOffset = 16, kItemsOffset = 24;
   const auto is_in = [](const auto& names, const std::string& name) {
     return std::find(std::begin(names), std::end(names), name) != std::end(names);
   };
@@ -160,30 +165,79 @@ PythonTypes::References PythonTypes::ReferencesOf(uint64_t begin, uint64_t size_
   }
   if (is_in(kPlain, object.type)) return {};
   references.are_data = is_in(kOfData, object.type);
-  uint64_t length = 0;
-  const bool has_length = ReadWord(object.place + kLengthOffset, &length);
-  const uint64_t before_items = object.place + kItemsOffset - begin;
-  uint64_t basic_bytes = 0, item_bytes = 0, flags = 0;
-  if (ReadWord(object.type_place + kBasicSizeOffset, &basic_bytes) &&
-      ReadWord(object.type_place + kItemSizeOffset, &item_bytes) && item_bytes == 0 &&
-      ReadWord(object.type_place + kFlagsOffset, &flags) && (flags & kTypeInlineValues) == 0) {
+  uint64_t basic_bytes = 0, item_bytes = 0, flags = 0, length = 0;
+  if (!ReadWord(object.type_place + kBasicSizeOffset, &basic_bytes) ||
+      !ReadWord(object.type_place + kItemSizeOffset, &item_bytes) ||
+      !ReadWord(object.type_place + kFlagsOffset, &flags)) {
+    return references;
+  }
+  // Other objects with items have no count of them in this place.
+  const bool has_items = object.type == "tuple" || (flags & kTypeSubclass) != 0;
+  if (has_items && ReadWord(object.place + kLengthOffset, &length) && length < size_bytes) {
+    basic_bytes += length * item_bytes;
+  }
+  if ((item_bytes == 0 && (flags & kTypeInlineValues) == 0) || has_items) {
     references.used_bytes = std::min(size_bytes, object.place - begin + basic_bytes);
   }
-  if (object.type == "tuple" && has_length) {
-    references.used_bytes = std::min(size_bytes, before_items + length * sizeof(uint64_t));
-  }
-  if (object.type == "list" && has_length && before_items + sizeof(uint64_t) <= size_bytes) {
-    references.used_bytes = before_items;
-    references.items_place = object.place + kItemsOffset;
-    references.items_bytes = length * sizeof(uint64_t);
-    if (!ReadWord(references.items_place, &references.items)) references.items_place = 0;
+  if (IsWeakReference(object.type_place)) references.weak_place = object.place + kReferentOffset;
+  LimitToItems(object, begin, &references);
+  if (object.place - begin == kMostHeadBytes - kLeastObjectBytes) {
+    LimitToValues(begin, &references);
   }
   return references;
 }
 
+// An object with attributes begins with the address of their values: in the first word (3.11), or
+// in the second one with the lowest bit set (3.12).  Before the values are words that are not set.
+void PythonTypes::LimitToValues(uint64_t begin, References* references) {
+  uint64_t words[2] = {};
+  if (!read_(begin, words, sizeof(words))) return;
+  const bool is_tagged = (words[1] & 1) != 0;
+  const uint64_t values = is_tagged ? words[1] - 1 : words[0];
+  if (!IsAddress(values) || (!is_tagged && !Of(values, kMostHeadBytes).empty())) return;
+  references->items_place = begin + (is_tagged ? sizeof(uint64_t) : 0);
+  references->items = values;
+  references->items_end = UINT64_MAX;
+}
+
+// Of a list the first items are in use, and of the block of a deque those between two indexes.
+void PythonTypes::LimitToItems(const Object& object, uint64_t begin, References* references) const {
+  constexpr uint64_t kItemsOffset = 24, kItemBytes = 8;
+  const uint64_t items_place = object.place + kItemsOffset;
+  uint64_t words[4] = {};  // of a deque: its first block and its last one, and the places in them
+  uint64_t length = 0;
+  if (object.type == "list" && ReadWord(object.place + kLengthOffset, &length)) {
+    words[0] = words[1] = 0;
+  } else if (object.type != "collections.deque" || !read_(items_place, words, sizeof(words)) ||
+             words[0] != words[1] || words[3] < words[2] || words[3] > kMostLengthOfDequeBlock) {
+    return;
+  }
+  if (!ReadWord(items_place, &references->items)) return;
+  references->items_place = items_place;
+  references->used_bytes = items_place - begin;
+  if (object.type == "list") {
+    references->items_end = length * kItemBytes;
+  } else {  // after a link
+    references->items_begin = (words[2] + 1) * kItemBytes;
+    references->items_end = (words[3] + 2) * kItemBytes;
+  }
+}
+
+bool PythonTypes::IsWeakReference(uint64_t type) {
+  for (int i = 0; i < kMostMetatypes && IsAddress(type); ++i) {
+    const std::string name = NameOf(type);
+    if (name == "weakref.ReferenceType" || name == "weakref" || name == "weakref.ProxyType" ||
+        name == "weakref.CallableProxyType" || name == "weakproxy" || name == "weakcallableproxy") {
+      return true;
+    }
+    if (!ReadWord(type + kBaseOffset, &type)) return false;
+  }
+  return false;
+}
+
 // Until 3.11 the characters of a compact ASCII text follow a word that is 0.
 std::string PythonTypes::TextOf(uint64_t object) {
-  constexpr uint64_t kLengthOffset = 16, kTextOffsets[] = {40, 48};
+  constexpr uint64_t kTextOffsets[] = {40, 48};
   constexpr size_t kMostBytes = 64;
   uint64_t type = 0, length = 0;
   if (!IsAddress(object) || !ReadWord(object + kTypeOffset, &type) || !IsAddress(type) ||

@@ -44,11 +44,13 @@ class PythonTypes {
   // The words of a block that may refer to other blocks.  Words beyond them are of earlier blocks.
   struct References {
     uint64_t used_bytes = 0;  // at the block's begin
+    uint64_t weak_place = 0;  // of a word that keeps nothing alive; 0: there is none
     bool are_data = false;    // the blocks to which they refer hold data, and no references
-    // A block to which the word at `items_place` refers, of which only the first bytes are in use.
+    // A block to which the word at `items_place` refers, of which only a part is in use.
     uint64_t items_place = 0;  // 0: there is none
-    uint64_t items = 0;
-    uint64_t items_bytes = 0;
+    uint64_t items = 0;        // an address in that block
+    uint64_t items_begin = 0;  // offsets from `items` on
+    uint64_t items_end = 0;
   };
   // Texts and numbers refer to nothing.  A block that is no object is used whole, but for tables of
   // keys.  Cost: that of Of(), and some reads.
@@ -59,12 +61,15 @@ class PythonTypes {
   std::string TextOf(uint64_t object);
 
  private:
-  uint64_t EndOfEntries(uint64_t begin, uint64_t size_bytes) const;
   struct Object {
     std::string type;         // empty: it is none
     uint64_t type_place = 0;  // of the type object
     uint64_t place = 0;       // after words of the garbage collector
   };
+  bool IsWeakReference(uint64_t type);
+  void LimitToItems(const Object& object, uint64_t begin, References* references) const;
+  void LimitToValues(uint64_t begin, References* references);
+  uint64_t EndOfEntries(uint64_t begin, uint64_t size_bytes) const;
   Object Find(uint64_t begin, uint64_t size_bytes, bool may_be_freed);
   std::string NameOf(uint64_t type);
   std::string ReadNameOf(uint64_t type) const;
