@@ -501,6 +501,13 @@ class ControlTest(unittest.TestCase):
         self.assertEqual((os.path.basename(shown["program"]), shown["pid"]), ("server", server.pid))
         self.assertAlmostEqual(shown["live_bytes"] / 3e6, 1, delta=0.9)
         self.assertLess(shown["alloc_bytes"], 2e7)
+        # The id that a shell knows is that of allomon run.
+        for command in ("report", "save", "top"):
+            parent = self.allomon(command, server.process.pid)
+            self.assertEqual(parent.returncode, 2)
+            self.assertRegex(
+                parent.stderr,
+                f"^allomon {command}: .* process {server.pid}.* which it has started")
         top = self.allomon("top", server.pid, "--once", "--metric=live")
         self.assertEqual((top.returncode, top.stderr), (0, ""))
         self.assertRegex(top.stdout, r"\nLeak ")
@@ -553,8 +560,9 @@ class ControlTest(unittest.TestCase):
         plain = self.allomon("report", os.getpid())
         self.assertEqual((plain.returncode, plain.stdout), (2, ""))
         self.assertEqual(
-            plain.stderr, f"allomon report: process {os.getpid()} records nothing: allomon ctl "
-            f"{os.getpid()} start, or allomon run from its start on\n")
+            plain.stderr, f"allomon report: process {os.getpid()} records nothing: allomon run "
+            "records from the start on; one that idles begins by allomon ctl "
+            f"{os.getpid()} start\n")
         gone = self.allomon("report", 4194304)
         self.assertEqual(
             (gone.returncode, gone.stderr),

@@ -35,6 +35,12 @@ inline std::string LineOf(const char* command, const std::string& text) {
          Printable(text, report::ThisTerminal().charset) + "\n";
 }
 
+// Puts the name of the command that was given in the place of the one that it has called.
+inline void NameCommand(const std::string& called, const std::string& given, std::string* line) {
+  const std::string before = "allomon " + called + ": ";
+  if (line->rfind(before, 0) == 0) line->replace(0, before.size(), "allomon " + given + ": ");
+}
+
 inline CommandResult Failed(const char* command, const absl::Status& status) {
   return {kBadStatus, "", LineOf(command, std::string(status.message()))};
 }

@@ -43,6 +43,11 @@ absl::Status NoPage(const ProcessFacts& process) {
     return Unavailable(Named(process) + " takes no requests, since it records from its start on: " +
                        "allomon report " + std::to_string(process.pid));
   }
+  if (const uint32_t child = load::RecordingChildOf(process.pid)) {
+    const std::string number = std::to_string(child);
+    return Unavailable(Named(process) + " takes no requests; process " + number +
+                       ", which it has started, records: allomon report " + number);
+  }
   const std::string start = "start it with ALLOMON_PROFILE=idle";
   if (HasMapped(process.pid, "/liballomon.so").value_or(false)) {
     return Unavailable(Named(process) + " has Allomon in it, but takes no requests: " + start);

@@ -33,6 +33,7 @@ CommandResult RunSave(const std::vector<std::string>& args) {
   std::vector<std::string> words = {"--format=pprof", "-o", out, "--"};
   words.insert(words.end(), recordings->begin(), recordings->end());
   CommandResult result = interchange::RunExport(words, report::ThisTerminal());
+  NameCommand("export", kCommand, &result.err);
   if (result.status == 0 && out != "-") {
     result.err = LineOf(kCommand, "next: allomon report " + out + ", or allomon flame " + out);
   }

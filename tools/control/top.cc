@@ -63,7 +63,9 @@ CommandResult Report(const TopOptions& options, const std::vector<std::string>& 
   std::vector<std::string> args = options.report;
   args.push_back("--");
   args.insert(args.end(), recordings.begin(), recordings.end());
-  return report::RunReport(args, report::ThisTerminal());
+  CommandResult result = report::RunReport(args, report::ThisTerminal());
+  NameCommand("report", kCommand, &result.err);
+  return result;
 }
 
 CommandResult ShowAgainAndAgain(const TopOptions& options) {

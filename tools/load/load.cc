@@ -260,6 +260,14 @@ uint32_t ProcessOf(const std::string& name) {
   return is_folder || access(name.c_str(), F_OK) != 0 ? pid : 0;
 }
 
+uint32_t RecordingChildOf(uint32_t pid) {
+  for (const uint32_t child : process::ChildrenOf(pid)) {
+    const auto paths = process::PathsOfShared(child);
+    if (paths && std::any_of(paths->begin(), paths->end(), IsRecordingFile)) return child;
+  }
+  return 0;
+}
+
 absl::StatusOr<std::string> RecordingMappedBy(uint32_t pid) {
   const std::string name = "process " + std::to_string(pid);
   if (access(("/proc/" + std::to_string(pid)).c_str(), F_OK) != 0) {
@@ -282,9 +290,13 @@ absl::StatusOr<std::string> RecordingMappedBy(uint32_t pid) {
         " records for an allomon run that has ended, or no longer is its ancestor: ask as "
         "root, who alone may open the file");
   }
-  return absl::FailedPreconditionError(name + " records nothing: allomon ctl " +
-                                       std::to_string(pid) +
-                                       " start, or allomon run from its start on");
+  if (const uint32_t child = RecordingChildOf(pid)) {
+    return absl::FailedPreconditionError(name + " records nothing, but process " +
+                                         std::to_string(child) + " does, which it has started");
+  }
+  return absl::FailedPreconditionError(name + " records nothing: allomon run records from the " +
+                                       "start on; one that idles begins by allomon ctl " +
+                                       std::to_string(pid) + " start");
 }
 
 bool HasAnyOf(const process::Ids& process, const std::string& recording) {

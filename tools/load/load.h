@@ -39,6 +39,9 @@ uint32_t ProcessOf(const std::string& name);
 // Returns the path by which this process opens the recording that the other one writes at present.
 // Fails with a line that begins with the process.
 absl::StatusOr<std::string> RecordingMappedBy(uint32_t pid);
+// Returns a process that records and was started by that one, such as the program of `allomon run`.
+// 0: there is none that is visible from here.
+uint32_t RecordingChildOf(uint32_t pid);
 // Whether the recording has anything of the process, which writes it: a fork has nothing in it
 // before it allocates.  True if the file cannot be read.
 bool HasAnyOf(const process::Ids& process, const std::string& recording);

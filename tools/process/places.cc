@@ -156,6 +156,14 @@ std::string OpenFileOfAncestor(uint32_t pid, const MappedFile& file) {
 
 std::vector<uint32_t> AllIds() { return NumbersIn("/proc"); }
 
+std::vector<uint32_t> ChildrenOf(uint32_t pid) {
+  std::vector<uint32_t> children;
+  for (const uint32_t other : AllIds()) {
+    if (ParentOf(other) == pid) children.push_back(other);
+  }
+  return children;
+}
+
 // "NSpid:  OURS ... ITS_OWN"
 uint32_t IdInside(uint32_t pid) {
   std::ifstream status(FolderOf(pid) + "/status");

@@ -20,6 +20,9 @@ namespace allomon::process {
 
 std::vector<uint32_t> AllIds();
 
+// The processes that this one has started, and that still have it as their parent.
+std::vector<uint32_t> ChildrenOf(uint32_t pid);
+
 // The id of the process in its own pid namespace; `pid` if that is not known.
 uint32_t IdInside(uint32_t pid);
 
