@@ -32,7 +32,7 @@ class Node:
     __slots__ = 'next', 'data'
 class Cache:
     shared = {}
-    def __init__(self): self.items = []
+    def __init__(self): self.name, self.items, self.size = '', [], 0
 cache, records, registry, first = Cache(), [], {}, None
 def in_registry(i): registry[i] = bytearray(3000)
 def in_class(i): Cache.shared['k%d' % i] = bytearray(3000)
@@ -63,7 +63,8 @@ WAYS_OF_PYTHON = {
     "in_registry": ["variable registry of module __main__", "dict", "bytearray"],
     "in_class": ["variable Cache of module __main__", "type", "dict, at key 'shared'",
                  "dict, at several keys", "bytearray"],
-    "in_instance": ["variable cache of module __main__", "Cache", "list", "bytearray"],
+    "in_instance": ["variable cache of module __main__", "Cache, attribute items", "list",
+                    "bytearray"],
     "in_lru_cache": ["variable in_lru_cache of module __main__", "functools._lru_cache_wrapper",
                      "dict", "bytearray"],
     "in_default": ["variable in_default of module __main__", "function", "tuple", "list",
@@ -228,22 +229,26 @@ class Leaks(Case):
         )
         self.expect_to_go_on(child)
 
+    def has_way(self, pid, function, steps):
+        """Of 300 blocks of 375 words, sampled with p = .31, 93 are."""
+        path = "\n  -> ".join([*steps, "this"])
+        block = r"^.*, (\d+) sampled blocks of (of_thread.*)?" + function
+        way = re.compile(block + ".*\n  " + path, re.MULTILINE)
+        return sum(int(found[1]) for found in way.finditer(self.why(pid, function))) > 20
+
     def test_paths_lead_through_objects_of_python(self):
         for python in interpreters():
-            child = self.record(python, "-c", PYTHON, rate="1e-3")
-            missing = []
-            for function, steps in WAYS_OF_PYTHON.items():
-                path = "\n  -> ".join([*steps, "this"])
-                way = re.compile(r"^.*, (\d+) sampled blocks of (of_thread.*)?" + function
-                                 + ".*\n  " + path, re.MULTILINE)
-                text = self.why(child.pid, function)
-                # Of 300 blocks of 375 words, sampled with p = .31, 93 are.
-                if sum(int(found[1]) for found in way.finditer(text)) < 20:
-                    missing.append(text)
-            # A stale word may lead to a function's blocks on another way: 4 of 1,080 times.
-            # Binomial: to four of nine in 3 of 10^8 runs.
-            self.assertLessEqual(len(missing), 3, python + "\n" + "\n".join(missing))
-            self.expect_to_go_on(child)
+            # A stale word may lead to a function's blocks on another way: 4 of 1,080 times.  The
+            # same one in three processes: 5 in 10^8.
+            missing = WAYS_OF_PYTHON
+            for _ in range(3):
+                child = self.record(python, "-c", PYTHON, rate="1e-3")
+                missing = {function: steps for function, steps in missing.items()
+                           if not self.has_way(child.pid, function, steps)}
+                self.expect_to_go_on(child)
+                if not missing:
+                    break
+            self.assertEqual(missing, {}, python)
 
     def test_questions_for_paths_that_cannot_be_answered_are_one_line(self):
         child = self.record(LOST, "keep")

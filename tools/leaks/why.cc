@@ -57,6 +57,7 @@ class Paths {
     Blocks::Block block;
     // A block that is no object is a part of the object before it: a table, values of attributes.
     std::optional<Link> part;
+    uint64_t part_place = 0;
     bool is_module = false;
     while (!is_module && search_.blocks().Find(place, &block)) {
       const std::string object = ObjectAt(block);
@@ -66,8 +67,13 @@ class Paths {
         if (part) AddStep(*part, &steps);
         if (link.key.empty()) link.offset_bytes = place - block.begin;
         part = std::move(link);
+        part_place = place;
       } else {
         if (part) link.key = part->key;
+        if (link.key.empty()) {
+          link.key = types_.AttributeAt(block.begin, block.size_bytes, part ? part_place : place);
+          link.is_attribute = !link.key.empty();
+        }
         part.reset();
         if (is_module) link.text += " " + ModuleName(block);
         AddStep(link, &steps);
@@ -91,6 +97,7 @@ class Paths {
     std::string text;
     std::string key;
     uint64_t offset_bytes = 0;
+    bool is_attribute = false;
   };
 
   // The variables of a module are in a dict.
@@ -105,7 +112,7 @@ class Paths {
   static void AddStep(const Link& link, std::vector<Step>* steps) {
     const uint64_t offset_bytes = link.offset_bytes;
     if (steps->empty() || steps->back().text != link.text || steps->back().key != link.key) {
-      steps->push_back({link.text, link.key, offset_bytes, offset_bytes});
+      steps->push_back({link.text, link.key, link.is_attribute, offset_bytes, offset_bytes});
       return;
     }
     Step& last = steps->back();
@@ -243,8 +250,10 @@ std::string RangeText(uint64_t least, uint64_t most) {
 
 std::string StepText(const Step& step) {
   std::string text = step.text;
-  if (!step.key.empty()) text += ", at key '" + step.key + "'";
-  if (step.has_keys) text += ", at several keys";
+  if (!step.key.empty()) {
+    text += step.is_attribute ? ", attribute " + step.key : ", at key '" + step.key + "'";
+  }
+  if (step.has_keys) text += step.is_attribute ? ", several attributes" : ", at several keys";
   if (step.most_offset_bytes > 0) {
     text += ", at byte " + RangeText(step.least_offset_bytes, step.most_offset_bytes);
   }

@@ -19,8 +19,10 @@ namespace allomon::leaks {
 // things that follow each other, as in a list, are one step.
 struct Step {
   std::string text;
-  // The key under which a dict of Python refers to the next thing, if it is a short text of ASCII.
+  // The key under which a dict of Python refers to the next thing, if it is a short text of ASCII;
+  // or the name of the attribute by which an object does.
   std::string key;
+  bool is_attribute = false;
   // In the paths of a reason's blocks.
   uint64_t least_offset_bytes = 0;
   uint64_t most_offset_bytes = 0;

@@ -36,6 +36,7 @@ constexpr uint64_t kTypeSubclass = uint64_t{1} << 31;  // the objects of such a 
 constexpr uint64_t kLengthOffset = 16;
 constexpr uint64_t kReferentOffset = 16;  // of a weak reference
 constexpr uint64_t kMostLengthOfDequeBlock = 64;
+constexpr uint8_t kSharedKeys = 2;  // a table of names that the objects of a type share
 
 constexpr uint64_t kLeastAddress = 4096;
 constexpr uint64_t kMostAddress = uint64_t{1} << 47;
@@ -128,7 +129,7 @@ uint64_t PythonTypes::EndOfEntries(uint64_t begin, uint64_t size_bytes) const {
     uint64_t references;
     uint8_t log2_size;
     uint8_t log2_index_bytes;
-    uint8_t kind;  // 0: keys of any type, with their hashes
+    uint8_t kind;  // 0: keys of any type, with their hashes; or kSharedKeys
     uint64_t usable;
     uint64_t entries;
   };
@@ -142,7 +143,11 @@ uint64_t PythonTypes::EndOfEntries(uint64_t begin, uint64_t size_bytes) const {
     return 0;
   }
   const uint64_t most = (uint64_t{2} << head.log2_size) / 3;
-  if (head.entries > most || head.usable != most - head.entries) return 0;
+  if (head.entries > most || head.usable > most - head.entries) return 0;
+  // Objects share at most so many names.
+  constexpr uint64_t kMostShared = 30;
+  const uint64_t all = head.usable + head.entries;
+  if (head.kind == kSharedKeys ? all > kMostShared : all != most) return 0;
   const uint64_t entry_bytes = head.kind == 0 ? 24 : 16;
   const uint64_t first = sizeof(head) + (uint64_t{1} << head.log2_index_bytes);
   return first + most * entry_bytes > size_bytes ? 0 : first + head.entries * entry_bytes;
@@ -188,16 +193,59 @@ PythonTypes::References PythonTypes::ReferencesOf(uint64_t begin, uint64_t size_
 }
 
 // An object with attributes begins with the address of their values: in the first word (3.11), or
-// in the second one with the lowest bit set (3.12).  Before the values are words that are not set.
+// less one in the second (3.12).  Before the values are words that are not set.
 void PythonTypes::LimitToValues(uint64_t begin, References* references) {
   uint64_t words[2] = {};
   if (!read_(begin, words, sizeof(words))) return;
   const bool is_tagged = (words[1] & 1) != 0;
-  const uint64_t values = is_tagged ? words[1] - 1 : words[0];
+  const uint64_t values = is_tagged ? words[1] + 1 : words[0];
   if (!IsAddress(values) || (!is_tagged && !Of(values, kMostHeadBytes).empty())) return;
   references->items_place = begin + (is_tagged ? sizeof(uint64_t) : 0);
   references->items = values;
   references->items_end = UINT64_MAX;
+}
+
+// A type that Python code has made refers to the table of names that its objects share.  Returns 0
+// for others.
+uint64_t PythonTypes::AttributeNamesOf(uint64_t type) {
+  constexpr uint64_t kLeastOffset = 400, kMostOffset = 1200, kKindOffset = 10;
+  const auto [known, is_new] = attribute_names_.try_emplace(type);
+  if (!is_new) return known->second;
+  for (uint64_t offset = kLeastOffset; offset < kMostOffset; offset += sizeof(uint64_t)) {
+    uint64_t table = 0;
+    uint8_t kind = 0;
+    if (!ReadWord(type + offset, &table)) break;
+    if (!IsAddress(table) || !read_(table + kKindOffset, &kind, 1) || kind != kSharedKeys) continue;
+    if (EndOfEntries(table, UINT64_MAX) != 0) return known->second = table;
+  }
+  return 0;
+}
+
+std::string PythonTypes::AttributeAt(uint64_t begin, uint64_t size_bytes, uint64_t place) {
+  constexpr uint64_t kIndexBytesOffset = 9, kTableHeadBytes = 32, kEntryBytes = 16;
+  constexpr uint64_t kInlineHeadBytes = 8;
+  const Object object = Find(begin, size_bytes, false);
+  uint64_t flags = 0, values = 0, key = 0;
+  if (object.type.empty() || !ReadWord(object.type_place + kFlagsOffset, &flags)) return "";
+  if ((flags & kTypeInlineValues) != 0) {
+    uint64_t basic_bytes = 0;
+    if (!ReadWord(object.type_place + kBasicSizeOffset, &basic_bytes)) return "";
+    values = object.place + basic_bytes + kInlineHeadBytes;
+  } else if (object.place - begin == kMostHeadBytes - kLeastObjectBytes) {
+    References references;
+    LimitToValues(begin, &references);
+    values = references.items;
+  }
+  const uint64_t names = AttributeNamesOf(object.type_place);
+  uint8_t log2_index_bytes = 0;
+  if (values == 0 || place < values || names == 0 ||
+      !read_(names + kIndexBytesOffset, &log2_index_bytes, 1)) {
+    return "";
+  }
+  const uint64_t entry = kTableHeadBytes + (uint64_t{1} << log2_index_bytes) +
+                         (place - values) / sizeof(uint64_t) * kEntryBytes;
+  if (entry >= EndOfEntries(names, UINT64_MAX) || !ReadWord(names + entry, &key)) return "";
+  return TextOf(key);
 }
 
 // Of a list the first items are in use, and of the block of a deque those between two indexes.

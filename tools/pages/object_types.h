@@ -44,10 +44,10 @@ class PythonTypes {
   // The words of a block that may refer to other blocks.  Words beyond them are of earlier blocks.
   struct References {
     uint64_t used_bytes = 0;  // at the block's begin
-    uint64_t weak_place = 0;  // of a word that keeps nothing alive; 0: there is none
+    uint64_t weak_place = 0;  // not 0: of a word that keeps nothing alive
     bool are_data = false;    // the blocks to which they refer hold data, and no references
     // A block to which the word at `items_place` refers, of which only a part is in use.
-    uint64_t items_place = 0;  // 0: there is none
+    uint64_t items_place = 0;  // or 0
     uint64_t items = 0;        // an address in that block
     uint64_t items_begin = 0;  // offsets from `items` on
     uint64_t items_end = 0;
@@ -55,6 +55,10 @@ class PythonTypes {
   // Texts and numbers refer to nothing.  A block that is no object is used whole, but for tables of
   // keys.  Cost: that of Of(), and some reads.
   References ReferencesOf(uint64_t begin, uint64_t size_bytes);
+
+  // Returns the name of the attribute whose value is the word at `place`, in the object's block or
+  // in that of its values; empty if the word is none, or its name is not known.
+  std::string AttributeAt(uint64_t begin, uint64_t size_bytes, uint64_t place);
 
   // Returns the text of an object of the type str; empty unless it has 1 to 64 characters, all of
   // them printable ASCII.  An address of anything else is no error.
@@ -69,6 +73,7 @@ class PythonTypes {
   bool IsWeakReference(uint64_t type);
   void LimitToItems(const Object& object, uint64_t begin, References* references) const;
   void LimitToValues(uint64_t begin, References* references);
+  uint64_t AttributeNamesOf(uint64_t type);
   uint64_t EndOfEntries(uint64_t begin, uint64_t size_bytes) const;
   Object Find(uint64_t begin, uint64_t size_bytes, bool may_be_freed);
   std::string NameOf(uint64_t type);
@@ -79,7 +84,8 @@ class PythonTypes {
   }
 
   const Read read_;
-  std::unordered_map<uint64_t, std::string> names_;  // by address; empty: no type
+  std::unordered_map<uint64_t, std::string> names_;         // by address; empty: no type
+  std::unordered_map<uint64_t, uint64_t> attribute_names_;  // tables of keys by type, or 0
 };
 
 // Returns the profile of the process's recording, with Sample::type of live blocks that are Python
