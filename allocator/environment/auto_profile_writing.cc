@@ -140,7 +140,7 @@ void WriteBeforeQuickEnd(const FrameState& caller) {
   WriteLastIfAtLeast(1, CurrentUnit());
 }
 
-// What is live in a forked child is its parent's, mostly.
+// Live blocks of a forked child are mostly its parent's.
 bool WriteBeforeExec(const char* path, const FrameState& caller) {
   if (!MayWriteHere()) return false;
   const ErrnoKeeper keeper;

@@ -26,7 +26,7 @@ EXPECTED = {"LoseSmall": 200, "LoseRing": 100, "LoseLarge": 1}
 
 # What keeps objects of Python alive: a function for each way, and the way.
 PYTHON = """
-import functools, gc, sys, threading, time
+import functools, gc, sys, threading, time, weakref
 gc.disable()
 class Node:
     __slots__ = 'next', 'data'
@@ -44,6 +44,11 @@ def in_records(i): records.append({'name': str(i), 'payload': bytearray(3000)})
 def in_linked_list(i):
     global first
     node = Node(); node.next = first; node.data = bytearray(3000); first = node
+class Document:
+    def __init__(self): self.title, self.text = '', bytearray(3000)
+weak, strong = weakref.WeakValueDictionary(), {'a': {'b': []}}
+def in_strong(i):
+    document = Document(); weak[i] = document; strong['a']['b'].append(document)
 def in_garbage(i):
     a, b = Node(), Node(); a.next = b; b.next = a; a.data = bytearray(3000)
 ended, has_to_go = threading.Event(), False
@@ -56,7 +61,7 @@ def of_thread():
 thread = threading.Thread(target=of_thread); thread.start(); ended.wait()
 for i in range(300):
     for function in (in_registry, in_class, in_instance, in_lru_cache, in_default, in_records,
-                     in_linked_list, in_garbage): function(i)
+                     in_linked_list, in_strong, in_garbage): function(i)
 print('ready', flush=True); sys.stdin.readline(); has_to_go = True; thread.join(); print('done')
 """
 WAYS_OF_PYTHON = {
@@ -73,6 +78,9 @@ WAYS_OF_PYTHON = {
                    "bytearray"],
     "in_linked_list": ["variable first of module __main__", r"Node \(\d+ to \d+ times\)",
                        "bytearray"],
+    # The weak reference is nearer.
+    "Document.__init__": ["variable strong of module __main__", "dict, at key 'a'",
+                          "dict, at key 'b'", "list", "Document, attribute text", "bytearray"],
     "in_garbage": ["objects to which nothing is known to refer, such as a cycle that Python has "
                    "not collected", r"Node( \(.*\))?", "bytearray"],
     "in_local": ["(.*\n  -> )*.*", "bytearray"],

@@ -230,7 +230,7 @@ TEST(DecodeTest, DamagedLinesAreLeftOut) {
   EXPECT_TRUE(profile.timeline.empty());
 }
 
-// A client whose request sets a label could change what a profile says of its program.
+// Otherwise a client could change the facts of a profile by a label that its request sets.
 TEST(DecodeTest, LabelsAndNamesThatLookLikeLinesOfOursAreNone) {
   HeapProfile profile = testing::SmallProfile();
   profile.samples[0].labels.push_back({"request", R"(allomon-run {"program":"/bin/other"})"});

@@ -43,8 +43,8 @@ std::optional<bool> HasMapped(uint32_t pid, const std::string& part_of_path);
 
 struct FoundRecording {
   std::string path;  // by which this process opens it
-  // The process, if it takes no requests and records from its start on, by a variable or for
-  // `allomon run`: then the file may have other processes, too.  Otherwise none.
+  // A process that takes no requests, since it records from its start on by a variable or for
+  // `allomon run`: the file may have other processes, too.
   process::Ids running = {};
 };
 // Finds the current recording, or the last one.  Works also for a process that has ended, if its

@@ -106,7 +106,7 @@ std::vector<PythonPool> FindPythonPools(const ReadMemory& read,
 
 void AddPythonPools(const Process& process, const std::vector<Mapping>& mappings,
                     std::vector<Area>* areas) {
-  // To read a page that is not there would make the kernel map one.
+  // The kernel would map a page that is read and not there.
   const auto read = [&process](uint64_t address, void* to, size_t size_bytes) {
     return process.ResidentBytes(address, address + kLeastPageBytes) != 0 &&
            process.memory().ReadAt(address, to, size_bytes);

@@ -25,8 +25,8 @@ struct PythonPool {
   uint32_t live_blocks;
 };
 
-// Returns the pools that `read` finds in the memory of a process with CPython, in the order of
-// their addresses; for another process, none.  `known` areas have none, and are sorted.
+// Returns the pools in the memory of a process, in the order of their addresses; an empty list if
+// it does not run CPython.  `known` areas are sorted, and are not searched.
 std::vector<PythonPool> FindPythonPools(const ReadMemory& read,
                                         const std::vector<Mapping>& mappings,
                                         const std::vector<Area>& known);

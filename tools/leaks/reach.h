@@ -85,7 +85,7 @@ class Marker {
   // Goes through reached blocks until they reach no more.
   void Finish();
 
-  // ---- Objects of CPython, of which blocks are not told from their memory.
+  // ---- Objects of CPython, whose words do not all refer to others.
 
   // Passes over words that refer to nothing, and over those by which CPython's collector links all
   // objects that it knows: they lead from each object to others with which it has nothing to do.

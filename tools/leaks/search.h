@@ -52,8 +52,8 @@ class Search {
   enum class After { kGoOn, kStand };
   absl::Status Take(After after = After::kGoOn);
   // Marks what registers, stacks, data and other mappings refer to, through all blocks of the heap.
-  // With `keeps_referrers`, marker().Referrer() tells by which word.  The objects in arenas of
-  // CPython are blocks then; otherwise arenas are roots.
+  // `keeps_referrers`: marker().Referrer() tells the word, and objects in arenas of CPython are
+  // blocks; otherwise arenas are roots.
   void Mark(bool keeps_referrers);
 
   const std::vector<SampledBlock>& sampled() const { return sampled_; }

@@ -121,7 +121,7 @@ class Paths {
     last.most_offset_bytes = std::max(last.most_offset_bytes, offset_bytes);
   }
 
-  // The type of an object of Python; empty if the block is none.
+  // Returns the type of an object of Python, or "" for other blocks.
   std::string ObjectAt(const Blocks::Block& block) {
     return search_.has_python() ? types_.Of(block.begin, block.size_bytes) : "";
   }

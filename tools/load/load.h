@@ -26,10 +26,9 @@ struct LoadOptions {
 // Loads a profile from a file; "-" stands for standard input.  Reads at most 2 GiB.  A recording's
 // process may still run.  An error is one line, which names the file.
 //
-// The id of a process in the place of a file's name, or its folder "/proc/4711", stands for its
-// recording, without other processes of the same file.  The file is found among those that the
-// process has mapped; the process is not stopped or asked.  A file whose name is a number comes
-// first.
+// `path` may be a process: its id, if no file has that name, or its folder "/proc/4711".  The
+// profile is then of this process alone.  Its recording is found among the files that it has
+// mapped; it is not stopped or asked.
 absl::StatusOr<heap::HeapProfile> LoadHeapProfile(const std::string& path,
                                                   const LoadOptions& options);
 
@@ -39,8 +38,7 @@ uint32_t ProcessOf(const std::string& name);
 // Returns the path by which this process opens the recording that the other one writes at present.
 // Fails with a line that begins with the process.
 absl::StatusOr<std::string> RecordingMappedBy(uint32_t pid);
-// Returns a process that records and was started by that one, such as the program of `allomon run`.
-// 0: there is none that is visible from here.
+// Returns a child of the process that records, such as the program of `allomon run`, or 0.
 uint32_t RecordingChildOf(uint32_t pid);
 // Whether the recording has anything of the process, which writes it: a fork has nothing in it
 // before it allocates.  True if the file cannot be read.

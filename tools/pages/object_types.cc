@@ -28,15 +28,14 @@ constexpr uint64_t kBaseOffset = 256;
 constexpr uint64_t kBasicSizeOffset = 32;
 constexpr uint64_t kItemSizeOffset = 40;  // 0: all objects are of the basic size
 constexpr uint64_t kFlagsOffset = 168;
-constexpr uint64_t kTypeInlineValues = uint64_t{1}
-                                       << 2;           // attributes follow the object, since 3.13
+// Attributes follow the object, since 3.13.
+constexpr uint64_t kTypeInlineValues = uint64_t{1} << 2;
 constexpr uint64_t kTypeSubclass = uint64_t{1} << 31;  // the objects of such a type are types
 
 // Offsets in an object.
 constexpr uint64_t kLengthOffset = 16;
 constexpr uint64_t kReferentOffset = 16;  // of a weak reference
-constexpr uint64_t kMostLengthOfDequeBlock = 64;
-constexpr uint8_t kSharedKeys = 2;  // a table of names that the objects of a type share
+constexpr uint64_t kItemsOffset = 24;     // of a list or a deque
 
 constexpr uint64_t kLeastAddress = 4096;
 constexpr uint64_t kMostAddress = uint64_t{1} << 47;
@@ -122,35 +121,38 @@ PythonTypes::Object PythonTypes::Find(uint64_t begin, uint64_t size_bytes, bool 
   return {};
 }
 
-// Returns the offset of the end of the entries in use, and 0 if the block is no such table.  Its
-// numbers agree by chance once in 2^60.
-uint64_t PythonTypes::EndOfEntries(uint64_t begin, uint64_t size_bytes) const {
+// The numbers of another block agree by chance once in 2^60.
+PythonTypes::Entries PythonTypes::EntriesOf(uint64_t begin, uint64_t size_bytes) const {
   struct Head {
     uint64_t references;
     uint8_t log2_size;
     uint8_t log2_index_bytes;
-    uint8_t kind;  // 0: keys of any type, with their hashes; or kSharedKeys
+    uint8_t kind;
     uint64_t usable;
     uint64_t entries;
   };
   static_assert(sizeof(Head) == 32);
+  constexpr uint8_t kWithHashes = 0, kShared = 2;  // kinds
   constexpr int kMostLog2 = 32;
   Head head = {};
-  if (size_bytes < sizeof(head) || !read_(begin, &head, sizeof(head))) return 0;
+  if (size_bytes < sizeof(head) || !read_(begin, &head, sizeof(head))) return {};
   if (head.references == 0 || head.references > UINT32_MAX || head.log2_size > kMostLog2 ||
       head.log2_index_bytes < head.log2_size || head.log2_index_bytes > kMostLog2 + 3 ||
-      head.kind > 2) {
-    return 0;
+      head.kind > kShared) {
+    return {};
   }
   const uint64_t most = (uint64_t{2} << head.log2_size) / 3;
-  if (head.entries > most || head.usable > most - head.entries) return 0;
-  // Objects share at most so many names.
-  constexpr uint64_t kMostShared = 30;
+  if (head.entries > most || head.usable > most - head.entries) return {};
+  constexpr uint64_t kMostShared = 30;  // names that objects share
   const uint64_t all = head.usable + head.entries;
-  if (head.kind == kSharedKeys ? all > kMostShared : all != most) return 0;
-  const uint64_t entry_bytes = head.kind == 0 ? 24 : 16;
-  const uint64_t first = sizeof(head) + (uint64_t{1} << head.log2_index_bytes);
-  return first + most * entry_bytes > size_bytes ? 0 : first + head.entries * entry_bytes;
+  if (head.kind == kShared ? all > kMostShared : all != most) return {};
+  Entries entries;
+  entries.are_shared = head.kind == kShared;
+  entries.entry_bytes = head.kind == kWithHashes ? 24 : 16;
+  entries.first = sizeof(head) + (uint64_t{1} << head.log2_index_bytes);
+  if (entries.first + most * entries.entry_bytes > size_bytes) return {};
+  entries.end = entries.first + head.entries * entries.entry_bytes;
+  return entries;
 }
 
 PythonTypes::References PythonTypes::ReferencesOf(uint64_t begin, uint64_t size_bytes) {
@@ -164,7 +166,7 @@ PythonTypes::References PythonTypes::ReferencesOf(uint64_t begin, uint64_t size_
   const Object object = Find(begin, size_bytes, false);
   References references = {size_bytes};
   if (object.type.empty()) {
-    const uint64_t end = EndOfEntries(begin, size_bytes);
+    const uint64_t end = EntriesOf(begin, size_bytes).end;
     if (end != 0) references.used_bytes = end;
     return references;
   }
@@ -208,21 +210,18 @@ void PythonTypes::LimitToValues(uint64_t begin, References* references) {
 // A type that Python code has made refers to the table of names that its objects share.  Returns 0
 // for others.
 uint64_t PythonTypes::AttributeNamesOf(uint64_t type) {
-  constexpr uint64_t kLeastOffset = 400, kMostOffset = 1200, kKindOffset = 10;
+  constexpr uint64_t kLeastOffset = 400, kMostOffset = 1200;
   const auto [known, is_new] = attribute_names_.try_emplace(type);
   if (!is_new) return known->second;
   for (uint64_t offset = kLeastOffset; offset < kMostOffset; offset += sizeof(uint64_t)) {
     uint64_t table = 0;
-    uint8_t kind = 0;
     if (!ReadWord(type + offset, &table)) break;
-    if (!IsAddress(table) || !read_(table + kKindOffset, &kind, 1) || kind != kSharedKeys) continue;
-    if (EndOfEntries(table, UINT64_MAX) != 0) return known->second = table;
+    if (IsAddress(table) && EntriesOf(table, UINT64_MAX).are_shared) return known->second = table;
   }
   return 0;
 }
 
 std::string PythonTypes::AttributeAt(uint64_t begin, uint64_t size_bytes, uint64_t place) {
-  constexpr uint64_t kIndexBytesOffset = 9, kTableHeadBytes = 32, kEntryBytes = 16;
   constexpr uint64_t kInlineHeadBytes = 8;
   const Object object = Find(begin, size_bytes, false);
   uint64_t flags = 0, values = 0, key = 0;
@@ -237,38 +236,40 @@ std::string PythonTypes::AttributeAt(uint64_t begin, uint64_t size_bytes, uint64
     values = references.items;
   }
   const uint64_t names = AttributeNamesOf(object.type_place);
-  uint8_t log2_index_bytes = 0;
-  if (values == 0 || place < values || names == 0 ||
-      !read_(names + kIndexBytesOffset, &log2_index_bytes, 1)) {
-    return "";
-  }
-  const uint64_t entry = kTableHeadBytes + (uint64_t{1} << log2_index_bytes) +
-                         (place - values) / sizeof(uint64_t) * kEntryBytes;
-  if (entry >= EndOfEntries(names, UINT64_MAX) || !ReadWord(names + entry, &key)) return "";
-  return TextOf(key);
+  if (values == 0 || place < values || names == 0) return "";
+  const Entries entries = EntriesOf(names, UINT64_MAX);
+  const uint64_t number = (place - values) / sizeof(uint64_t);
+  if (number >= (entries.end - entries.first) / sizeof(uint64_t)) return "";
+  const uint64_t entry = entries.first + number * entries.entry_bytes;
+  return entry < entries.end && ReadWord(names + entry, &key) ? TextOf(key) : "";
 }
 
-// Of a list the first items are in use, and of the block of a deque those between two indexes.
+// The first items of a list are in use, and those between two indexes in the only block of a deque.
 void PythonTypes::LimitToItems(const Object& object, uint64_t begin, References* references) const {
-  constexpr uint64_t kItemsOffset = 24, kItemBytes = 8;
-  const uint64_t items_place = object.place + kItemsOffset;
-  uint64_t words[4] = {};  // of a deque: its first block and its last one, and the places in them
-  uint64_t length = 0;
-  if (object.type == "list" && ReadWord(object.place + kLengthOffset, &length)) {
-    words[0] = words[1] = 0;
-  } else if (object.type != "collections.deque" || !read_(items_place, words, sizeof(words)) ||
-             words[0] != words[1] || words[3] < words[2] || words[3] > kMostLengthOfDequeBlock) {
+  constexpr uint64_t kItemBytes = 8, kMostDequeItems = 64;
+  References items = *references;
+  items.items_place = object.place + kItemsOffset;
+  items.used_bytes = items.items_place - begin;
+  if (object.type == "list") {
+    uint64_t length = 0;
+    if (!ReadWord(object.place + kLengthOffset, &length)) return;
+    if (!ReadWord(items.items_place, &items.items)) return;
+    items.items_end = length * kItemBytes;
+  } else if (object.type == "collections.deque") {
+    struct {
+      uint64_t first_block, last_block, first, last;
+    } deque;
+    if (!read_(items.items_place, &deque, sizeof(deque)) || deque.first_block != deque.last_block ||
+        deque.last < deque.first || deque.last > kMostDequeItems) {
+      return;
+    }
+    items.items = deque.first_block;
+    items.items_begin = (deque.first + 1) * kItemBytes;  // after a link
+    items.items_end = (deque.last + 2) * kItemBytes;
+  } else {
     return;
   }
-  if (!ReadWord(items_place, &references->items)) return;
-  references->items_place = items_place;
-  references->used_bytes = items_place - begin;
-  if (object.type == "list") {
-    references->items_end = length * kItemBytes;
-  } else {  // after a link
-    references->items_begin = (words[2] + 1) * kItemBytes;
-    references->items_end = (words[3] + 2) * kItemBytes;
-  }
+  *references = items;
 }
 
 bool PythonTypes::IsWeakReference(uint64_t type) {

@@ -39,7 +39,7 @@ class PythonTypes {
   }
   // Whether the block is a table of keys and values of a dict (3.11 or later), which is no object.
   bool IsTableOfKeys(uint64_t begin, uint64_t size_bytes) {
-    return EndOfEntries(begin, size_bytes) != 0;
+    return EntriesOf(begin, size_bytes).end != 0;
   }
   // The words of a block that may refer to other blocks.  Words beyond them are of earlier blocks.
   struct References {
@@ -56,8 +56,8 @@ class PythonTypes {
   // keys.  Cost: that of Of(), and some reads.
   References ReferencesOf(uint64_t begin, uint64_t size_bytes);
 
-  // Returns the name of the attribute whose value is the word at `place`, in the object's block or
-  // in that of its values; empty if the word is none, or its name is not known.
+  // Returns the name of the attribute whose value is the word at `place`, in the block of the
+  // object or of its values.  Returns "" for other words, and if the name is not known.
   std::string AttributeAt(uint64_t begin, uint64_t size_bytes, uint64_t place);
 
   // Returns the text of an object of the type str; empty unless it has 1 to 64 characters, all of
@@ -74,7 +74,13 @@ class PythonTypes {
   void LimitToItems(const Object& object, uint64_t begin, References* references) const;
   void LimitToValues(uint64_t begin, References* references);
   uint64_t AttributeNamesOf(uint64_t type);
-  uint64_t EndOfEntries(uint64_t begin, uint64_t size_bytes) const;
+  struct Entries {  // offsets in a table of keys
+    bool are_shared = false;
+    uint64_t entry_bytes = 0;
+    uint64_t first = 0;
+    uint64_t end = 0;  // of those in use; 0: the block is no such table
+  };
+  Entries EntriesOf(uint64_t begin, uint64_t size_bytes) const;
   Object Find(uint64_t begin, uint64_t size_bytes, bool may_be_freed);
   std::string NameOf(uint64_t type);
   std::string ReadNameOf(uint64_t type) const;

@@ -59,7 +59,7 @@ bool ReadTrusted(const std::string& path, const Trust& trust, std::string* text)
   return is_trusted;
 }
 
-// The file of a mapping whose name ends in `/name`, by the process's maps, or "".
+// Returns the mapped file with that name in any folder, or "".
 std::string MappedFile(const std::string& process, const std::string& name) {
   std::ifstream maps("/proc/" + process + "/maps");
   const std::string end = "/" + name;

@@ -46,8 +46,8 @@ struct RecordingOptions {
   // Chooses processes of the recording; nullptr chooses all.
   std::function<bool(const Process& process)> is_chosen = nullptr;
   // Chooses the process that runs with this id.  Several containers have a process 1 each, and one
-  // process may have executed several programs: the one whose modules are mapped is meant, and the
-  // last of several.  None chooses all.
+  // process may have executed several programs: the last one whose modules are mapped is meant. The
+  // default chooses all.
   process::Ids running = {};
   // Returns when a process was last known to run, in nanoseconds since its start: the profile's
   // end, unless a sample or a death was later.  nullptr: a file that its process still writes ends

@@ -227,7 +227,7 @@ class LeaksView {
   }
 
  private:
-  // A program that ends by itself frees what it has grown, too.
+  // A program that ends by itself frees its leaks, too.
   void AddFreedSincePeak(std::vector<TextLine>* foot) const {
     constexpr double kMostLeft = 0.25;
     if (!Has(*scene_.profile, Metric::kPeak)) return;
